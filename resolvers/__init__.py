@@ -1,0 +1,1 @@
+"""One use case, one function: load, decide by the rules, write."""

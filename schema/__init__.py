@@ -1,0 +1,1 @@
+"""What the world sees: GraphQL types, thin fields, guards and transports."""

@@ -1,0 +1,1 @@
+"""SQL text by engine, migrations and named queries; text only."""

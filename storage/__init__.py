@@ -1,0 +1,1 @@
+"""All that touches a database: connections, clocks, reads and writes."""
