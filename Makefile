@@ -1,0 +1,61 @@
+# `make` alone lists what there is to do. Every target makes its own environment, so that each works
+# as the only command on a fresh clone with python3 (3.11 or newer) and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+LOCKED := $(VENV)/.locked
+INSTALLED := $(VENV)/.installed
+UV := uv==0.13.9
+COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
+	--generate-hashes --no-annotate --upgrade --quiet --custom-compile-command "make lock"
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run test test-long check bench lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+run: $(INSTALLED) ## start the demo: a fleet with a week of history, served on this machine
+	$(BIN)/retrograph demo
+
+test: $(INSTALLED) ## run the quick tests (under 8 minutes)
+	$(BIN)/python -m pytest -m "not long"
+
+test-long: $(INSTALLED) ## run every test: simulations, kill tests and soaks too
+	$(BIN)/python -m pytest
+
+check: $(INSTALLED) ## lint, format, types and the import law
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(INSTALLED) ## measure; the table goes to benchmarks/README.md
+	$(BIN)/python -m benchmarks
+
+lock: $(LOCKED) ## renew the locks from pyproject.toml
+	$(PIP) install "$(UV)"
+	$(COMPILE) --output-file requirements.lock
+	$(COMPILE) --constraint requirements.lock --group dev --output-file requirements-dev.lock
+
+clean: ## remove the environment, caches and builds
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(LOCKED): requirements-dev.lock
+	@command -v "$(PYTHON)" >/dev/null || \
+		{ echo "No $(PYTHON) here. Install Python 3.11 or newer, or name one: make PYTHON=python3.12 …"; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$(PYTHON) is too old. Name a Python 3.11 or newer: make PYTHON=python3.12 …"; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "$(PYTHON) cannot make environments. On Debian or Ubuntu: apt install python3-venv"; exit 1; }
+	"$(PYTHON)" -m venv --clear $(VENV)
+	$(PIP) install --require-hashes --requirement requirements-dev.lock
+	@touch $@
+
+$(INSTALLED): $(LOCKED) pyproject.toml
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
