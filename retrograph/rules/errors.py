@@ -1,0 +1,207 @@
+"""The failures that a caller can act on.
+
+Every one has a stable `code` for programs, a `message` for people that says what to do, and a
+`path` that names the input field where there is one.
+
+    RetrographError
+    ├── NotFound                  NOT_FOUND
+    ├── InvalidInput              BAD_USER_INPUT, or a more special code
+    │   ├── InvalidCursor         INVALID_CURSOR
+    │   └── InstantInFuture       INSTANT_IN_FUTURE
+    ├── VersionConflict           VERSION_CONFLICT
+    ├── PlanChanged               PLAN_CHANGED
+    ├── RunTooLarge               RUN_TOO_LARGE
+    ├── RunNotRevertible          RUN_NOT_REVERTIBLE
+    ├── IdempotencyKeyReused      IDEMPOTENCY_KEY_REUSED
+    ├── ImportRejected            IMPORT_REJECTED
+    ├── ConfigurationError        CONFIGURATION
+    └── StorageError              STORAGE
+        ├── DatabaseUnavailable   DATABASE_UNAVAILABLE
+        ├── DatabaseLocked        DATABASE_LOCKED
+        ├── DatabaseReadOnly      DATABASE_READ_ONLY
+        ├── NotADatabase          NOT_A_DATABASE
+        ├── SchemaTooNew          SCHEMA_TOO_NEW
+        ├── SchemaTooOld          SCHEMA_TOO_OLD
+        ├── MigrationChanged      MIGRATION_CHANGED
+        └── ClockBehind           CLOCK_BEHIND
+"""
+
+from __future__ import annotations
+
+FieldPath = tuple[str, ...]
+
+
+class RetrographError(Exception):
+    """The root of the tree; never raised itself.
+
+    `code` is stable, `message` says what to do, `path` names the input field, outermost first;
+    `str()` of the error is its message.
+    """
+
+    code: str = "INTERNAL"
+
+    def __init__(self, message: str, *, path: FieldPath = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+
+
+class NotFound(RetrographError):
+    """No such tenant, fleet, node or run, or none that this caller may see."""
+
+    code = "NOT_FOUND"
+
+
+class InvalidInput(RetrographError):
+    """A value that the caller gave breaks a rule; nothing was changed."""
+
+    code = "BAD_USER_INPUT"
+
+    def __init__(self, message: str, *, path: FieldPath = (), code: str | None = None) -> None:
+        super().__init__(message, path=path)
+        if code is not None:
+            self.code = code
+
+
+class InvalidCursor(InvalidInput):
+    """A cursor that is garbage, or that belongs to another list or another instant."""
+
+    code = "INVALID_CURSOR"
+
+
+class InstantInFuture(InvalidInput):
+    """An instant later than both the present and the fleet's clock."""
+
+    code = "INSTANT_IN_FUTURE"
+
+
+class VersionConflict(RetrographError):
+    """The node has another version than the caller expected; `current` is the present one."""
+
+    code = "VERSION_CONFLICT"
+
+    def __init__(self, node_id: int, current: str, *, path: FieldPath = ()) -> None:
+        super().__init__(
+            f"Node {node_id} is at version {current} now. Read it again, decide again, and pass "
+            "that version as expectedVersion.",
+            path=path,
+        )
+        self.node_id = node_id
+        self.current = current
+
+
+class PlanChanged(RetrographError):
+    """The cascade would now differ from the previewed one; `plan_hash` names the present one."""
+
+    code = "PLAN_CHANGED"
+
+    def __init__(self, plan_hash: str, *, path: FieldPath = ()) -> None:
+        super().__init__(
+            "The cascade would now differ from the plan you expected. Preview it again, and pass "
+            f"the planHash you agree to; at present it is {plan_hash}.",
+            path=path,
+        )
+        self.plan_hash = plan_hash
+
+
+class RunTooLarge(RetrographError):
+    """A run would have more than `limit` impacts, and is refused whole."""
+
+    code = "RUN_TOO_LARGE"
+
+    def __init__(self, limit: int, *, path: FieldPath = ()) -> None:
+        super().__init__(
+            f"The run would have more than {limit:,} impacts and was refused whole. Start it from "
+            "a node with fewer dependents, or pin one in between.",
+            path=path,
+        )
+        self.limit = limit
+
+
+class RunNotRevertible(RetrographError):
+    """The run changed nothing, or was reverted already."""
+
+    code = "RUN_NOT_REVERTIBLE"
+
+
+class IdempotencyKeyReused(RetrographError):
+    """The key already names a request with other content."""
+
+    code = "IDEMPOTENCY_KEY_REUSED"
+
+
+class ImportRejected(RetrographError):
+    """A line of an import file breaks a rule; nothing of the file was taken.
+
+    `line` counts from 1, over the text after decompression; `reason` is the bare reason.
+    """
+
+    code = "IMPORT_REJECTED"
+
+    def __init__(self, line: int, reason: str, *, path: FieldPath = ()) -> None:
+        super().__init__(
+            f"Line {line}: {reason} Nothing was imported; mend the line and import again.",
+            path=path,
+        )
+        self.line = line
+        self.reason = reason
+
+
+class ConfigurationError(RetrographError):
+    """A setting is missing, malformed or refused."""
+
+    code = "CONFIGURATION"
+
+
+class StorageError(RetrographError):
+    """The database can't do what was asked; the family of what storage raises."""
+
+    code = "STORAGE"
+
+
+class DatabaseUnavailable(StorageError):
+    """No connection to the database."""
+
+    code = "DATABASE_UNAVAILABLE"
+
+
+class DatabaseLocked(StorageError):
+    """Somebody else held the database for longer than a writer waits."""
+
+    code = "DATABASE_LOCKED"
+
+
+class DatabaseReadOnly(StorageError):
+    """A write to a database that may only be read."""
+
+    code = "DATABASE_READ_ONLY"
+
+
+class NotADatabase(StorageError):
+    """The file is no database, or is damaged."""
+
+    code = "NOT_A_DATABASE"
+
+
+class SchemaTooNew(StorageError):
+    """A later version of the program has migrated this database."""
+
+    code = "SCHEMA_TOO_NEW"
+
+
+class SchemaTooOld(StorageError):
+    """The database lacks migrations that this version needs."""
+
+    code = "SCHEMA_TOO_OLD"
+
+
+class MigrationChanged(StorageError):
+    """The checksum of a migration that was applied differs from the shipped one."""
+
+    code = "MIGRATION_CHANGED"
+
+
+class ClockBehind(StorageError):
+    """The database server's clock stays behind the fleet's, so no later instant can be given."""
+
+    code = "CLOCK_BEHIND"
