@@ -1,0 +1,44 @@
+"""The container image: linted, small at run time, without root, and honest about its health."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.shared import ROOT
+
+DOCKERFILE = ROOT / "Dockerfile"
+
+
+def test_hadolint_finds_nothing() -> None:
+    hadolint = Path(sys.executable).parent / "hadolint"
+    done = subprocess.run(
+        [hadolint, "--failure-threshold", "style", DOCKERFILE],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_what_runs_is_built_elsewhere_and_not_by_root() -> None:
+    stages = re.split(r"^(?=FROM )", DOCKERFILE.read_text(), flags=re.MULTILINE)[1:]
+    assert len(stages) == 2
+    final = stages[-1]
+    assert "COPY --from=build" in final
+    assert re.search(r"^USER (?!root|0)\S+$", final, re.MULTILINE)
+    assert "pip install" not in final
+
+
+def test_the_image_says_how_to_ask_for_its_health() -> None:
+    text = DOCKERFILE.read_text()
+    assert re.search(r"^HEALTHCHECK .*\\\n +CMD .*/health/live", text, re.MULTILINE)
+    assert re.search(r"^EXPOSE 8000$", text, re.MULTILINE)
+    assert re.search(r"^VOLUME ", text, re.MULTILINE)
+
+
+def test_the_build_sees_no_environment_history_or_database() -> None:
+    ignored = (ROOT / ".dockerignore").read_text().split()
+    assert {".git", ".venv", "*.sqlite*", "**/__pycache__"} <= set(ignored)
