@@ -4,11 +4,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+LOCKER := build/locker
+PIP := -m pip --disable-pip-version-check --quiet
 LOCKED := $(VENV)/.locked
 INSTALLED := $(VENV)/.installed
 UV := uv==0.13.9
-COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
+COMPILE := $(LOCKER)/bin/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--generate-hashes --no-annotate --upgrade --quiet --custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
@@ -36,8 +37,9 @@ check: $(INSTALLED) ## lint, format, types and the import law
 bench: $(INSTALLED) ## measure; the table goes to benchmarks/README.md
 	$(BIN)/python -m benchmarks
 
-lock: $(LOCKED) ## renew the locks from pyproject.toml
-	$(PIP) install "$(UV)"
+lock: ## renew the locks from pyproject.toml
+	"$(PYTHON)" -m venv --clear $(LOCKER)
+	$(LOCKER)/bin/python $(PIP) install "$(UV)"
 	$(COMPILE) --output-file requirements.lock
 	$(COMPILE) --constraint requirements.lock --group dev --output-file requirements-dev.lock
 
@@ -53,9 +55,9 @@ $(LOCKED): requirements-dev.lock
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || \
 		{ echo "$(PYTHON) cannot make environments. On Debian or Ubuntu: apt install python3-venv"; exit 1; }
 	"$(PYTHON)" -m venv --clear $(VENV)
-	$(PIP) install --require-hashes --requirement requirements-dev.lock
+	$(BIN)/python $(PIP) install --require-hashes --requirement requirements-dev.lock
 	@touch $@
 
 $(INSTALLED): $(LOCKED) pyproject.toml
-	$(PIP) install --no-deps --no-build-isolation --editable .
+	$(BIN)/python $(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
