@@ -20,7 +20,7 @@ FROM python:3.11-slim-bookworm
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends odbc-mariadb unixodbc \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --user-group --no-create-home retrograph \
+    && useradd --uid 10001 --user-group --no-create-home retrograph \
     && install --directory --owner=retrograph --group=retrograph /data
 COPY --from=build /opt/retrograph /opt/retrograph
 ENV PATH=/opt/retrograph/bin:$PATH \
