@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from retrograph.rules.errors import InvalidCursor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 DEFAULT_BUDGET = 200_000
 """Steps of one search: next nodes looked at and paths found."""
@@ -126,11 +126,12 @@ class PathSearch:
 
     def _next_nodes(self, nodes: tuple[int, ...], missing: int) -> list[int]:
         """The nodes that may follow, ascending; none once the budget is used up."""
-        heads = self._edges.get(nodes[-1], {})
-        if not self._spend(len(heads)):
+        heads: Collection[int] = self._edges.get(nodes[-1], {}).keys()
+        leads: Collection[int] = self._leads[missing]
+        few, many = (heads, leads) if len(heads) < len(leads) else (leads, heads)
+        if not self._spend(len(few)):
             return []
-        leads = self._leads[missing]
-        return sorted(head for head in heads if head in leads and head not in nodes)
+        return sorted(node for node in few if node in many and node not in nodes)
 
     def _spend(self, steps: int) -> bool:
         self.truncated = self.truncated or steps > self._budget
