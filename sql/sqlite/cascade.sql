@@ -1,0 +1,56 @@
+-- The set-based writes of a cascade, after its impacts were inserted.
+-- Rows are visited in the order of node ids, so that the trees are walked once.
+
+-- name: close_impacted_states
+INSERT INTO node_state_history
+    (id, tenant_id, fleet_id, validity, projected, pinned, confidence, run_id, run_ordinal,
+     pin_reason, valid_from, valid_to)
+SELECT s.id, s.tenant_id, s.fleet_id, s.validity, s.projected, s.pinned, s.confidence, s.run_id,
+       s.run_ordinal, s.pin_reason, s.valid_from, :instant
+FROM (
+    SELECT node_id FROM impact
+    WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND run_id = :run_id AND kind < 3
+    ORDER BY node_id
+) AS i
+CROSS JOIN node_state AS s ON s.id = i.node_id AND s.tenant_id = :tenant_id AND s.fleet_id = :fleet_id
+WHERE s.valid_from < :instant
+
+-- name: apply_impacts
+UPDATE node_state
+SET validity = CASE i.kind WHEN 1 THEN i.after ELSE node_state.validity END,
+    projected = i.after,
+    run_id = :run_id,
+    run_ordinal = i.ordinal,
+    valid_from = :instant
+FROM (
+    SELECT node_id, kind, after, ordinal FROM impact
+    WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND run_id = :run_id AND kind < 3
+    ORDER BY node_id
+) AS i
+WHERE node_state.id = i.node_id
+  AND node_state.tenant_id = :tenant_id AND node_state.fleet_id = :fleet_id
+
+-- name: emit_impacts
+INSERT INTO outbox (tenant_id, fleet_id, at, ordinal, type, node_id, run_id, run_ordinal, detail)
+SELECT tenant_id, fleet_id, :instant, :first_ordinal + ordinal, kind, node_id, run_id, ordinal, NULL
+FROM impact
+WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND run_id = :run_id
+ORDER BY ordinal
+
+-- name: impacted_states
+-- The states that a run's impacts left, by node: none where something newer touched the node.
+SELECT s.id, s.validity, s.projected, s.pinned
+FROM impact AS i
+CROSS JOIN node_state AS s ON s.id = i.node_id AND s.tenant_id = :tenant_id AND s.fleet_id = :fleet_id
+WHERE i.tenant_id = :tenant_id AND i.fleet_id = :fleet_id AND i.run_id = :run_id AND i.kind < 3
+
+-- name: load_graph_nodes
+-- Whole columns as text: one row instead of a hundred thousand.
+SELECT group_concat(id), group_concat(validity), group_concat(projected), group_concat(pinned)
+FROM node_state
+WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id
+
+-- name: load_graph_edges
+SELECT group_concat(source_id), group_concat(target_id), group_concat(type)
+FROM edge
+WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id

@@ -1,0 +1,87 @@
+"""Tables as of an instant: the one construct in which the engines' time travel differs.
+
+`arms` gives the places where versions visible at a snapshot's instant live.  A statement is built
+once per arm and the arms are joined by UNION ALL (an engine with native `FOR SYSTEM_TIME AS OF`
+gives a single arm).  On SQLite the arms are explicit because its planner materialises a UNION ALL
+view before it joins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, CompoundSelect, FromClause, Select, func, select, union_all
+
+from retrograph.storage.snapshot import Snapshot
+from retrograph.storage.tables import Versioned
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A table that holds visible versions, and the condition under which its rows are visible."""
+
+    table: FromClause
+    visible: tuple[ColumnElement[bool], ...]
+
+    @property
+    def c(self) -> Any:  # noqa: ANN401 (columns are named at run time)
+        """The columns of the arm's table."""
+        return self.table.c
+
+
+def arms(snapshot: Snapshot, versioned: Versioned) -> list[Arm]:
+    """The arms of a read by any column: a range of the history is filtered by both bounds."""
+    return snapshot.profile.arms(versioned, snapshot.instant, current=snapshot.current)
+
+
+def keyed_arms(snapshot: Snapshot, versioned: Versioned, key: ColumnElement[int]) -> list[Arm]:
+    """The arms of a read by id, where `key` is the id column of a table that drives the join.
+
+    A node may have any number of versions after the instant, so the history is entered by one
+    seek: the version that closes first after the instant.
+    """
+    return snapshot.profile.keyed_arms(versioned, snapshot.instant, key, current=snapshot.current)
+
+
+def over_arms(
+    found: list[Arm], build: Callable[[Arm], Select[Any]]
+) -> Select[Any] | CompoundSelect[Any]:
+    """The statement that `build` makes of each arm, with its visibility, joined by UNION ALL."""
+    selects = [build(arm).where(*arm.visible) for arm in found]
+    return selects[0] if len(selects) == 1 else union_all(*selects)
+
+
+def paired_arms(versioned: Versioned, instant: int, *, current: bool) -> list[Arm]:
+    """Arms over a pair of tables that the project keeps itself (SQLite)."""
+    if current:
+        return [Arm(versioned.current, ())]
+    closed = versioned.history.c
+    return [
+        Arm(versioned.current, (versioned.current.c.valid_from <= instant,)),
+        Arm(versioned.history, (closed.valid_from <= instant, closed.valid_to > instant)),
+    ]
+
+
+def paired_keyed_arms(
+    versioned: Versioned, instant: int, key: ColumnElement[int], *, current: bool
+) -> list[Arm]:
+    """Keyed arms over a pair of tables: the history by the first `valid_to` after the instant."""
+    now, closed = versioned.current, versioned.history
+    if current:
+        return [Arm(now, (now.c.id == key,))]
+    later = closed.alias("later")
+    first = (
+        select(func.min(later.c.valid_to))
+        .where(later.c.id == key, later.c.valid_to > instant)
+        .correlate_except(later)
+        .scalar_subquery()
+    )
+    return [
+        Arm(now, (now.c.id == key, now.c.valid_from <= instant)),
+        Arm(
+            closed,
+            (closed.c.id == key, closed.c.valid_to == first, closed.c.valid_from <= instant),
+        ),
+    ]

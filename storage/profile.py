@@ -1,0 +1,63 @@
+"""What an engine is: how to connect, how to begin a write, what its errors mean, its time travel.
+
+One implementation per engine; nothing else in the project asks which engine it talks to.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement, Connection, Engine
+
+    from retrograph.rules.errors import StorageError
+    from retrograph.rules.graph import Graph
+    from retrograph.storage.as_of import Arm
+    from retrograph.storage.snapshot import Snapshot
+    from retrograph.storage.tables import Versioned
+
+
+class Profile(Protocol):
+    """An engine's ways, as the rest of storage needs them."""
+
+    name: str
+    rows_per_insert: int
+    """How many rows one INSERT … VALUES statement may carry."""
+
+    def reader(self) -> Engine:
+        """Connections for reading: each transaction sees one committed state."""
+
+    def writer(self) -> Engine:
+        """Connections for writing: a transaction excludes other writers from its first word on."""
+
+    def prepare(self, *, migrate: bool) -> None:
+        """Brings the schema up to date, or checks that it is; raises a `StorageError`."""
+
+    def arms(self, versioned: Versioned, instant: int, *, current: bool) -> list[Arm]:
+        """See `retrograph.storage.as_of.arms`."""
+
+    def keyed_arms(
+        self, versioned: Versioned, instant: int, key: ColumnElement[int], *, current: bool
+    ) -> list[Arm]:
+        """See `retrograph.storage.as_of.keyed_arms`."""
+
+    def load_graph(self, snapshot: Snapshot) -> Graph:
+        """The whole graph of a fleet at a snapshot's instant."""
+
+    def keep_history(self, snapshot: Snapshot, versioned: Versioned, ids: list[int]) -> None:
+        """Closes the open versions of `ids` where the engine does not do so by itself."""
+
+    def translate(self, error: Exception) -> StorageError | None:
+        """The typed error that a driver's error means, if it is one that a caller can act on."""
+
+    def changed_outside(self) -> bool:
+        """Whether a commit may have come since this was last asked, from any process."""
+
+    def in_transaction(self, connection: Connection) -> bool:
+        """Whether the driver's transaction is still open (some errors end it)."""
+
+    def tidy(self) -> None:
+        """Housekeeping that is due after commits, off their path."""
+
+    def close(self) -> None:
+        """Gives back every connection."""

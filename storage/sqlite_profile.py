@@ -1,0 +1,183 @@
+"""SQLite, the embedded default: one file, WAL, any number of readers and one writer."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Engine, QueuePool, create_engine, event
+
+from retrograph.rules.errors import (
+    DatabaseLocked,
+    DatabaseReadOnly,
+    DatabaseUnavailable,
+    NotADatabase,
+    StorageError,
+)
+from retrograph.rules.graph import Graph
+from retrograph.storage.as_of import Arm, paired_arms, paired_keyed_arms
+from retrograph.storage.graphs import load_graph_by_columns, load_graph_by_rows
+from retrograph.storage.id_set import id_set
+from retrograph.storage.snapshot import Snapshot
+from retrograph.storage.sqlite_migrations import migrate_file
+from retrograph.storage.tables import Versioned
+from retrograph.storage.versions import copy_to_history
+
+BUSY_TIMEOUT_MS = 10_000
+"""How long a writer waits for another process's transaction."""
+TIDY_WAL_BYTES = 16 * 1024 * 1024
+"""The write-ahead log's size from which it is copied back into the file."""
+READERS = 8
+
+_MEANINGS: tuple[tuple[str, type[StorageError], str], ...] = (
+    (
+        "locked",
+        DatabaseLocked,
+        "Another process holds the database file {path}; wait for it or end it, then try again.",
+    ),
+    ("busy", DatabaseLocked, "Another process holds the database file {path}; try again."),
+    (
+        "readonly",
+        DatabaseReadOnly,
+        "The database file {path} may only be read; make it and its folder writable.",
+    ),
+    ("not a database", NotADatabase, "{path} is no SQLite database; name another file."),
+    ("malformed", NotADatabase, "The database file {path} is damaged; restore it from a copy."),
+    (
+        "unable to open",
+        DatabaseUnavailable,
+        "The database file {path} can't be opened; check that its folder exists and is writable.",
+    ),
+    ("disk", DatabaseUnavailable, "The disk under {path} failed or is full; free some space."),
+)
+
+
+class SqliteProfile:
+    """See `retrograph.storage.profile.Profile`."""
+
+    name = "sqlite"
+    rows_per_insert = 200
+
+    def __init__(self, path: Path, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
+        self._path = path
+        self._busy_timeout_ms = busy_timeout_ms
+        self._reader = self._engine("BEGIN", READERS, "PRAGMA query_only = ON")
+        self._writer = self._engine("BEGIN IMMEDIATE", 1, "PRAGMA cache_size = -131072")
+        self._watch: sqlite3.Connection | None = None
+        self._seen: int | None = None
+
+    def reader(self) -> Engine:
+        """Snapshots: a deferred transaction sees one committed state from its first read on."""
+        return self._reader
+
+    def writer(self) -> Engine:
+        """`BEGIN IMMEDIATE`: a read that turned into a write could fail half-way."""
+        return self._writer
+
+    def prepare(self, *, migrate: bool) -> None:
+        """Opens or makes the file and brings its schema up to date."""
+        if not migrate and not self._path.exists():
+            raise DatabaseUnavailable(f"There is no database file {self._path}; name another.")
+        connection = self._connect()
+        try:
+            migrate_file(connection, self._path, migrate=migrate)
+        finally:
+            connection.close()
+
+    def arms(self, versioned: Versioned, instant: int, *, current: bool) -> list[Arm]:
+        """The open versions and, for the past, the closed ones."""
+        return paired_arms(versioned, instant, current=current)
+
+    def keyed_arms(
+        self, versioned: Versioned, instant: int, key: ColumnElement[int], *, current: bool
+    ) -> list[Arm]:
+        """The same by id, by one seek a key."""
+        return paired_keyed_arms(versioned, instant, key, current=current)
+
+    def load_graph(self, snapshot: Snapshot) -> Graph:
+        """The present by whole columns, the past by rows."""
+        return (load_graph_by_columns if snapshot.current else load_graph_by_rows)(snapshot)
+
+    def keep_history(self, snapshot: Snapshot, versioned: Versioned, ids: list[int]) -> None:
+        """SQLite versions nothing by itself."""
+        copy_to_history(snapshot, versioned, id_set(ids))
+
+    def translate(self, error: Exception) -> StorageError | None:
+        """By the message: the driver gives no finer class."""
+        cause = getattr(error, "orig", error)
+        if not isinstance(cause, sqlite3.Error):
+            return None
+        said = str(cause).lower()
+        for words, kind, advice in _MEANINGS:
+            if words in said:
+                return kind(advice.format(path=self._path))
+        return None
+
+    def changed_outside(self) -> bool:
+        """By SQLite's own counter of commits by other connections."""
+        if self._watch is None:
+            self._watch = self._connect()
+        (version,) = self._watch.execute("PRAGMA data_version").fetchone()
+        changed = version != self._seen
+        self._seen = version
+        return changed
+
+    def in_transaction(self, connection: Connection) -> bool:
+        """A full disk, for one, rolls the whole transaction back."""
+        driver: Any = connection.connection.driver_connection
+        return bool(driver.in_transaction)
+
+    def tidy(self) -> None:
+        """Copies a grown write-ahead log back into the file, without holding anybody up."""
+        log = self._path.with_name(self._path.name + "-wal")
+        with suppress(FileNotFoundError):
+            if log.stat().st_size < TIDY_WAL_BYTES:
+                return
+            connection = self._connect()
+            try:
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            finally:
+                connection.close()
+
+    def close(self) -> None:
+        """Closing the last connection folds the log into the file."""
+        if self._watch is not None:
+            self._watch.close()
+        self._reader.dispose()
+        self._writer.dispose()
+
+    def _engine(self, begin: str, size: int, pragma: str) -> Engine:
+        engine = create_engine(
+            "sqlite+pysqlite://",
+            creator=lambda: self._connect(pragma),
+            poolclass=QueuePool,
+            pool_size=size,
+            max_overflow=0,
+            pool_timeout=60,
+        )
+        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+        return engine
+
+    def _connect(self, *pragmas: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=self._busy_timeout_ms / 1000,
+            cached_statements=512,
+        )
+        try:
+            for pragma in (
+                "PRAGMA synchronous = FULL",
+                "PRAGMA foreign_keys = ON",
+                "PRAGMA temp_store = MEMORY",
+                "PRAGMA wal_autocheckpoint = 0",
+                *pragmas,
+            ):
+                connection.execute(pragma)
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection

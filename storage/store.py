@@ -1,0 +1,262 @@
+"""The front door of storage: opens a database, reads snapshots of it, and writes to it.
+
+Every write takes its fleet's clock: one transaction, one instant, and instants strictly increase
+in the order of commits, also when the machine's clock steps back.  Every read names the instant
+it was read at, `min(asked, last committed clock)`, so that what was once observed stays so.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection
+
+from retrograph.rules.errors import ConfigurationError, InstantInFuture, NotFound
+from retrograph.rules.graph import Graph
+from retrograph.rules.instant import format_instant
+from retrograph.storage.clock import Clock, system_clock
+from retrograph.storage.fleets import create_fleets, fleet_ids_of, read_clocks, set_clocks
+from retrograph.storage.graph_cache import FleetKey, GraphCache, WarmGraph
+from retrograph.storage.profile import Profile
+from retrograph.storage.snapshot import Snapshot
+from retrograph.storage.sqlite_profile import SqliteProfile
+from retrograph.storage.write import Write
+from retrograph.storage.writer import Writer
+
+T = TypeVar("T")
+Listener = Callable[[int, int, int], None]
+
+_log = logging.getLogger(__name__)
+
+
+def open_store(
+    database: str, *, clock: Clock = system_clock, migrate: bool = True
+) -> Store:
+    """Opens the database that `database` names: a path, or a URL `sqlite:///path`.
+
+    With `migrate`, a new file is made and an old schema is brought up to date; without, a schema
+    that isn't up to date is a `SchemaTooOld`.
+    """
+    profile = _profile(database)
+    try:
+        profile.prepare(migrate=migrate)
+    except Exception as error:
+        profile.close()
+        meaning = profile.translate(error)
+        if meaning is None:
+            raise
+        raise meaning from error
+    return Store(profile, clock)
+
+
+def _profile(database: str) -> Profile:
+    scheme, separator, rest = database.partition("://")
+    if not separator:
+        return SqliteProfile(Path(database))
+    if scheme == "sqlite" and rest.startswith("/") and len(rest) > 1:
+        return SqliteProfile(Path(rest[1:]))
+    raise ConfigurationError(
+        f"No engine for the database {scheme}://…; give a file's path or sqlite:///path."
+    )
+
+
+class _Group:
+    """The graphs and instants of one transaction's jobs, published when it is durable."""
+
+    def __init__(self, cache: GraphCache, notify: Listener) -> None:
+        self.warm: dict[FleetKey, WarmGraph | None] = {}
+        self.instants: dict[FleetKey, int] = {}
+        self._cache = cache
+        self._notify = notify
+
+    def warm_graph(self, key: FleetKey, clock: int) -> WarmGraph | None:
+        """The fleet's graph at `clock`: of an earlier job of this transaction, or committed."""
+        warm = self.warm.get(key)
+        return warm if warm is not None and warm.clock == clock else self._cache.get(key, clock)
+
+    def finish(self, writes: dict[int, Write]) -> None:
+        """Takes in what a job has written."""
+        for write in writes.values():
+            key = (write.snapshot.tenant_id, write.snapshot.fleet_id)
+            self.warm[key] = write.warm_after()
+            self.instants[key] = write.instant
+
+    def publish(self) -> None:
+        for key, warm in self.warm.items():
+            self._cache.put(key, warm)
+        for (tenant_id, fleet_id), instant in self.instants.items():
+            self._notify(tenant_id, fleet_id, instant)
+
+
+class Store:
+    """An open database; safe to share between threads."""
+
+    def __init__(self, profile: Profile, clock: Clock) -> None:
+        self._profile = profile
+        self._clock = clock
+        self._graphs = GraphCache()
+        self._listeners: list[Listener] = []
+        self._writer = Writer(profile, lambda: _Group(self._graphs, self._notify))
+
+    def now(self) -> int:
+        """The injected clock (UTC microseconds)."""
+        return self._clock()
+
+    def clock(self, tenant_id: int, fleet_id: int) -> int:
+        """The last committed instant of a fleet; raises `NotFound`."""
+        with self._reading() as connection:
+            return _clock_of(connection, tenant_id, fleet_id)
+
+    def fleet_ids(self, tenant_id: int) -> list[int]:
+        """The ids of a tenant's fleets, ascending."""
+        with self._reading() as connection:
+            return fleet_ids_of(connection, tenant_id)
+
+    @contextmanager
+    def read(self, tenant_id: int, fleet_id: int, at: int | None = None) -> Iterator[Snapshot]:
+        """The fleet as of `min(at, last committed clock)`; `at` None is the latter.
+
+        Raises `NotFound` for an unknown fleet and `InstantInFuture` for an instant later than
+        both the machine's and the fleet's clock.
+        """
+        with self._reading() as connection:
+            clock = _clock_of(connection, tenant_id, fleet_id)
+            if at is not None and at > clock and at > (now := self.now()):
+                raise InstantInFuture(
+                    f"That instant is in the future; it is {format_instant(now)} now.",
+                    path=("asOf",),
+                )
+            instant = clock if at is None else min(at, clock)
+            yield Snapshot(
+                connection, self._profile, tenant_id, fleet_id, instant, instant == clock
+            )
+
+    def write(self, tenant_id: int, fleet_id: int, job: Callable[[Write], T]) -> T:
+        """Runs `job` in a transaction of its own instant; its result comes after the commit.
+
+        Raises `NotFound` for an unknown fleet, what `job` raises (nothing is then written), or a
+        `StorageError`.
+        """
+        return self._run(tenant_id, [fleet_id], lambda writes: job(writes[fleet_id]), create=False)
+
+    def write_all(
+        self, tenant_id: int, fleet_ids: Sequence[int], job: Callable[[dict[int, Write]], T]
+    ) -> T:
+        """Like `write` for several fleets with one instant; unknown fleets are made."""
+        return self._run(tenant_id, sorted(set(fleet_ids)), job, create=True)
+
+    def graph(self, snapshot: Snapshot) -> Graph:
+        """The whole graph at a snapshot: a warm one where it is true at that instant."""
+        key = (snapshot.tenant_id, snapshot.fleet_id)
+        warm = self._graphs.get(key, snapshot.instant)
+        if warm is not None:
+            return warm.graph()
+        graph = self._profile.load_graph(snapshot)
+        if snapshot.current:
+            self._graphs.put(key, WarmGraph(snapshot.instant, graph))
+        return graph
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Calls `listener(tenant_id, fleet_id, instant)` after each commit of this process.
+
+        It runs in the writer's thread and must be quick.  Returns what ends the listening.
+        """
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def poll(self) -> bool:
+        """Whether any process may have committed since the last poll; cheap."""
+        try:
+            return self._profile.changed_outside()
+        except Exception as error:
+            self._raise_meaning(error)
+            raise
+
+    def close(self) -> None:
+        """Finishes queued writes and gives back every connection."""
+        self._writer.close()
+        self._profile.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        try:
+            with self._profile.reader().begin() as connection:
+                yield connection
+        except Exception as error:
+            self._raise_meaning(error)
+            raise
+
+    def _run(
+        self,
+        tenant_id: int,
+        fleet_ids: Sequence[int],
+        job: Callable[[dict[int, Write]], T],
+        *,
+        create: bool,
+    ) -> T:
+        def attempt(connection: Connection, group: _Group) -> T:
+            writes = self._begin(connection, group, tenant_id, fleet_ids, create=create)
+            answer = job(writes)
+            group.finish(writes)
+            return answer
+
+        try:
+            answer: T = self._writer.run(attempt)
+        except Exception as error:
+            self._raise_meaning(error)
+            raise
+        return answer
+
+    def _begin(
+        self,
+        connection: Connection,
+        group: _Group,
+        tenant_id: int,
+        fleet_ids: Sequence[int],
+        *,
+        create: bool,
+    ) -> dict[int, Write]:
+        clocks = read_clocks(connection, tenant_id, fleet_ids)
+        missing = [fleet_id for fleet_id in fleet_ids if fleet_id not in clocks]
+        if missing and not create:
+            raise _no_fleet(missing[0])
+        instant = max([self.now(), *(clock + 1 for clock in clocks.values())])
+        create_fleets(connection, tenant_id, missing, instant)
+        set_clocks(connection, tenant_id, fleet_ids, instant)
+        return {
+            fleet_id: Write(
+                Snapshot(connection, self._profile, tenant_id, fleet_id, instant, current=True),
+                group.warm_graph((tenant_id, fleet_id), clocks.get(fleet_id, instant - 1)),
+            )
+            for fleet_id in fleet_ids
+        }
+
+    def _notify(self, tenant_id: int, fleet_id: int, instant: int) -> None:
+        for listener in tuple(self._listeners):
+            try:
+                listener(tenant_id, fleet_id, instant)
+            except Exception:
+                _log.exception("a listener failed; the others are still told")
+
+    def _raise_meaning(self, error: Exception) -> None:
+        meaning = self._profile.translate(error)
+        if meaning is not None:
+            raise meaning from error
+
+
+def _clock_of(connection: Connection, tenant_id: int, fleet_id: int) -> int:
+    clocks = read_clocks(connection, tenant_id, [fleet_id])
+    if fleet_id not in clocks:
+        raise _no_fleet(fleet_id)
+    return clocks[fleet_id]
+
+
+def _no_fleet(fleet_id: Any) -> NotFound:  # noqa: ANN401 (only shown)
+    return NotFound(
+        f"There is no fleet {fleet_id}; name one of yours, or make it by importing into it.",
+        path=("fleetId",),
+    )

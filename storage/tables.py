@@ -1,0 +1,166 @@
+"""The tables as SQLAlchemy sees them; the truth is the numbered SQL under `retrograph.sql`.
+
+A `Versioned` table is a pair: the current table holds the open versions, its history table the
+closed ones with their `valid_to`.  Instants are UTC microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Float, MetaData, SmallInteger, Table, Text
+
+metadata = MetaData()
+
+
+@dataclass(frozen=True, slots=True)
+class Versioned:
+    """A system-versioned table: its open versions and its closed ones."""
+
+    current: Table
+    history: Table
+
+
+def _scope() -> list[Column[Any]]:
+    return [
+        Column("tenant_id", BigInteger, nullable=False),
+        Column("fleet_id", BigInteger, nullable=False),
+    ]
+
+
+def _id() -> Column[int]:
+    return Column("id", BigInteger, primary_key=True, autoincrement=False)
+
+
+def _versioned(name: str, columns: Callable[[], list[Column[Any]]]) -> Versioned:
+    current = Table(
+        name, metadata, _id(), *_scope(), *columns(), Column("valid_from", BigInteger, nullable=False)
+    )
+    history = Table(
+        f"{name}_history",
+        metadata,
+        _id(),
+        *_scope(),
+        *columns(),
+        Column("valid_from", BigInteger, nullable=False),
+        Column("valid_to", BigInteger, primary_key=True, autoincrement=False),
+    )
+    return Versioned(current, history)
+
+
+fleet = Table(
+    "fleet",
+    metadata,
+    Column("tenant_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("fleet_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("clock", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+node = Table(
+    "node",
+    metadata,
+    _id(),
+    *_scope(),
+    Column("key", Text),
+    Column("kind", SmallInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+node_state = _versioned(
+    "node_state",
+    lambda: [
+        Column("validity", SmallInteger, nullable=False),
+        Column("projected", SmallInteger, nullable=False),
+        Column("pinned", SmallInteger, nullable=False),
+        Column("confidence", Float),
+        Column("run_id", BigInteger),
+        Column("run_ordinal", BigInteger),
+        Column("pin_reason", Text),
+    ],
+)
+
+node_content = _versioned(
+    "node_content",
+    lambda: [
+        Column("payload", Text),
+        Column("contract_hash", Text),
+        Column("base_confidence", Float, nullable=False),
+        Column("expires_at", BigInteger),
+    ],
+)
+
+edge = _versioned(
+    "edge",
+    lambda: [
+        Column("source_id", BigInteger, nullable=False),
+        Column("target_id", BigInteger, nullable=False),
+        Column("type", SmallInteger, nullable=False),
+    ],
+)
+
+evidence = _versioned(
+    "evidence",
+    lambda: [
+        Column("node_id", BigInteger, nullable=False),
+        Column("uri", Text, nullable=False),
+        Column("note", Text),
+    ],
+)
+
+run = Table(
+    "run",
+    metadata,
+    _id(),
+    *_scope(),
+    Column("status", SmallInteger, nullable=False),
+    Column("root_id", BigInteger, nullable=False),
+    Column("effect", SmallInteger, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("effective_at", BigInteger, nullable=False),
+    Column("executed_at", BigInteger, nullable=False),
+    Column("impact_count", BigInteger, nullable=False),
+    Column("reverts_run_id", BigInteger),
+    Column("reverted_by_run_id", BigInteger),
+    Column("reverted_at", BigInteger),
+)
+
+impact = Table(
+    "impact",
+    metadata,
+    *_scope(),
+    Column("run_id", BigInteger, primary_key=True),
+    Column("ordinal", BigInteger, primary_key=True),
+    Column("node_id", BigInteger, nullable=False),
+    Column("kind", SmallInteger, nullable=False),
+    Column("before", SmallInteger, nullable=False),
+    Column("after", SmallInteger, nullable=False),
+    Column("cause", BigInteger),
+    Column("origin_id", BigInteger),
+    Column("depth", BigInteger, nullable=False),
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    *_scope(),
+    Column("at", BigInteger, primary_key=True),
+    Column("ordinal", BigInteger, primary_key=True),
+    Column("type", SmallInteger, nullable=False),
+    Column("node_id", BigInteger),
+    Column("run_id", BigInteger),
+    Column("run_ordinal", BigInteger),
+    Column("detail", Text),
+)
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    *_scope(),
+    Column("key", Text, primary_key=True),
+    Column("request_hash", Text, nullable=False),
+    Column("run_id", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)

@@ -1,0 +1,100 @@
+"""One fleet's side of a write transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from sqlalchemy import insert, select, update
+
+from retrograph.rules.graph import Graph
+from retrograph.storage.graph_cache import Delta, EdgeRow, NodeRow, WarmGraph
+from retrograph.storage.records import EventType
+from retrograph.storage.snapshot import Snapshot
+from retrograph.storage.tables import metadata, outbox
+
+
+@dataclass(slots=True)
+class Write:
+    """A fleet in a write transaction; everything written takes the snapshot's instant.
+
+    `snapshot` reads what this transaction has written so far.  `warm` is the fleet's graph before
+    the write, where one is at hand.
+    """
+
+    snapshot: Snapshot
+    warm: WarmGraph | None
+    delta: Delta = field(default_factory=Delta)
+    next_event: int = 0
+
+    @property
+    def instant(self) -> int:
+        """The instant of this write (UTC microseconds)."""
+        return self.snapshot.instant
+
+    def graph(self) -> Graph:
+        """The fleet's graph as this transaction has made it so far."""
+        if self.delta.graph is None:
+            self.delta.graph = self._graph_so_far()
+        return self.delta.graph
+
+    def note(
+        self,
+        *,
+        nodes: Iterable[NodeRow] = (),
+        added: Iterable[EdgeRow] = (),
+        removed: Iterable[EdgeRow] = (),
+    ) -> None:
+        """Tells what was written, so that the graph follows; `nodes` are upserts of states."""
+        nodes, added, removed = list(nodes), list(added), list(removed)
+        if self.delta.graph is not None:
+            self.delta.graph = self.delta.graph.changed(
+                nodes=nodes, edges_added=added, edges_removed=removed
+            )
+            return
+        self.delta.nodes += nodes
+        self.delta.added += added
+        self.delta.removed += removed
+
+    def emit(
+        self,
+        kind: EventType,
+        *,
+        node_id: int | None = None,
+        run_id: int | None = None,
+        run_ordinal: int | None = None,
+    ) -> None:
+        """Adds an event to the outbox, after those that this write has added before."""
+        self.snapshot.connection.execute(
+            insert(outbox).values(
+                tenant_id=self.snapshot.tenant_id,
+                fleet_id=self.snapshot.fleet_id,
+                at=self.instant,
+                ordinal=self.next_event,
+                type=int(kind),
+                node_id=node_id,
+                run_id=run_id,
+                run_ordinal=run_ordinal,
+            )
+        )
+        self.next_event += 1
+
+    def warm_after(self) -> WarmGraph | None:
+        """The fleet's graph after this write, for the cache."""
+        if self.delta.graph is not None:
+            return WarmGraph(self.instant, self.delta.graph)
+        return None if self.warm is None else self.warm.after(self.instant, self.delta)
+
+    def _graph_so_far(self) -> Graph:
+        if self.warm is None:
+            return self.snapshot.profile.load_graph(self.snapshot)
+        return self.warm.after(self.instant, self.delta).graph()
+
+
+def take_ids(write: Write, name: str, count: int) -> range:
+    """The next `count` ids of a sequence (`node`, `edge`, `evidence` or `run`), ascending."""
+    table = metadata.tables["id_sequence"]
+    execute = write.snapshot.connection.execute
+    first = execute(select(table.c.next_id).where(table.c.name == name)).scalar_one()
+    execute(update(table).where(table.c.name == name).values(next_id=first + count))
+    return range(first, first + count)
