@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import Connection
 
@@ -223,7 +223,7 @@ class Store:
         clocks = read_clocks(connection, tenant_id, fleet_ids)
         missing = [fleet_id for fleet_id in fleet_ids if fleet_id not in clocks]
         if missing and not create:
-            raise _no_fleet(missing[0])
+            raise NotFound.fleet(missing[0])
         instant = max([self.now(), *(clock + 1 for clock in clocks.values())])
         create_fleets(connection, tenant_id, missing, instant)
         set_clocks(connection, tenant_id, fleet_ids, instant)
@@ -251,12 +251,5 @@ class Store:
 def _clock_of(connection: Connection, tenant_id: int, fleet_id: int) -> int:
     clocks = read_clocks(connection, tenant_id, [fleet_id])
     if fleet_id not in clocks:
-        raise _no_fleet(fleet_id)
+        raise NotFound.fleet(fleet_id)
     return clocks[fleet_id]
-
-
-def _no_fleet(fleet_id: Any) -> NotFound:  # noqa: ANN401 (only shown)
-    return NotFound(
-        f"There is no fleet {fleet_id}; name one of yours, or make it by importing into it.",
-        path=("fleetId",),
-    )

@@ -51,6 +51,14 @@ class NotFound(RetrographError):
 
     code = "NOT_FOUND"
 
+    @classmethod
+    def fleet(cls, fleet_id: int) -> NotFound:
+        """A fleet that doesn't exist, or that the caller doesn't hold: the same words for both."""
+        return cls(
+            f"There is no fleet {fleet_id}; name one of yours, or make it by importing into it.",
+            path=("fleetId",),
+        )
+
 
 class InvalidInput(RetrographError):
     """A value that the caller gave breaks a rule; nothing was changed."""

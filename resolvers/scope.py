@@ -1,0 +1,64 @@
+"""Who asks: the tenant, fleets and roles come from the caller, never from an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TypeVar
+
+from retrograph.rules.errors import NotFound
+from retrograph.storage.snapshot import Snapshot
+from retrograph.storage.store import Store
+from retrograph.storage.write import Write
+
+T = TypeVar("T")
+
+
+class Role(IntEnum):
+    """What a caller may do: read; write; claim and complete work; everything."""
+
+    AUDITOR = 1
+    CONTROLLER = 2
+    WORKER = 3
+    ADMIN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A caller's part of a store; `fleet_ids` None means every fleet of the tenant.
+
+    A fleet that the caller doesn't hold looks exactly like one that doesn't exist.
+    """
+
+    store: Store
+    tenant_id: int
+    fleet_ids: frozenset[int] | None
+    roles: frozenset[Role]
+
+    @contextmanager
+    def snapshot(self, fleet_id: int, at: int | None = None) -> Iterator[Snapshot]:
+        """The fleet as of `min(at, last committed clock)`; raises `NotFound`, `InstantInFuture`."""
+        self._check(fleet_id)
+        with self.store.read(self.tenant_id, fleet_id, at) as snapshot:
+            yield snapshot
+
+    def clock(self, fleet_id: int) -> int:
+        """The last committed instant of a fleet; raises `NotFound`."""
+        self._check(fleet_id)
+        return self.store.clock(self.tenant_id, fleet_id)
+
+    def write(self, fleet_id: int, job: Callable[[Write], T]) -> T:
+        """Runs `job` in a write transaction of the fleet; raises `NotFound`."""
+        self._check(fleet_id)
+        return self.store.write(self.tenant_id, fleet_id, job)
+
+    def held_fleets(self) -> list[int]:
+        """The ids of the fleets that exist and that the caller holds, ascending."""
+        known = self.store.fleet_ids(self.tenant_id)
+        return [each for each in known if self.fleet_ids is None or each in self.fleet_ids]
+
+    def _check(self, fleet_id: int) -> None:
+        if self.fleet_ids is not None and fleet_id not in self.fleet_ids:
+            raise NotFound.fleet(fleet_id)
