@@ -1,0 +1,96 @@
+"""Columns of numbers: the few NumPy idioms that the rules share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints: TypeAlias = NDArray[np.int64]
+Octets: TypeAlias = NDArray[np.uint8]
+Flags: TypeAlias = NDArray[np.bool_]
+
+NO_INTS: Ints = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """The neighbours of node `i` are `node[start[i]:start[i + 1]]`, ascending."""
+
+    start: Ints
+    node: Ints
+
+    @classmethod
+    def build(cls, owner: Ints, node: Ints, count: int) -> Adjacency:
+        """`owner` is ascending, and each is below `count`."""
+        start = np.zeros(count + 1, np.int64)
+        np.cumsum(np.bincount(owner, minlength=count), out=start[1:])
+        return cls(start, node)
+
+    def spread(self, owners: Ints) -> tuple[Ints, Ints]:
+        """Return the positions in `node` of all neighbours of `owners`, and how many each has."""
+        first = self.start[owners]
+        counts = self.start[owners + 1] - first
+        ends = np.cumsum(counts)
+        total = int(ends[-1]) if len(ends) else 0
+        return np.repeat(first - ends + counts, counts) + np.arange(total), counts
+
+    def of(self, owners: Ints) -> Ints:
+        """Return all neighbours of `owners`, repeated as often as they occur."""
+        positions, _ = self.spread(owners)
+        return self.node[positions]
+
+
+def columns(rows: Iterable[tuple[int, ...]], width: int) -> Ints:
+    """Return rows of 64-bit integers as an array of shape (rows, width)."""
+    kept = rows if isinstance(rows, list | tuple) else list(rows)
+    flat = np.fromiter(chain.from_iterable(kept), np.int64, len(kept) * width)
+    return flat.reshape(-1, width)
+
+
+def distinct(values: Ints, scratch: Ints) -> Ints:
+    """Return each of `values` once, in no order, without sorting.
+
+    `scratch` has a place for every value; its contents don't matter and are overwritten.
+    """
+    order = np.arange(len(values))
+    scratch[values] = order
+    return values[scratch[values] == order]
+
+
+def distinct_sorted(values: Ints) -> Ints:
+    """Return each of the ascending `values` once."""
+    if len(values) < 2:
+        return values
+    return values[np.concatenate(([True], values[1:] != values[:-1]))]
+
+
+class Locator:
+    """Finds where an id stands among ascending ids: by a table where they lie close together."""
+
+    __slots__ = ("_ids", "_lowest", "_table")
+
+    def __init__(self, ids: Ints) -> None:
+        self._ids = ids
+        self._lowest = int(ids[0]) if len(ids) else 0
+        span = int(ids[-1]) - self._lowest + 1 if len(ids) else 0
+        self._table: Ints | None = None
+        if 0 < span <= 4 * len(ids) + 1024:
+            self._table = np.full(span, -1, np.int64)
+            self._table[ids - self._lowest] = np.arange(len(ids))
+
+    def find(self, wanted: Ints) -> Ints:
+        """Return the position of each wanted id, -1 for an unknown one."""
+        if not len(self._ids):
+            return np.full(len(wanted), -1, np.int64)
+        if self._table is None:
+            place = np.minimum(np.searchsorted(self._ids, wanted), len(self._ids) - 1)
+            return np.where(self._ids[place] == wanted, place, -1)
+        last = int(self._ids[-1])
+        inside = (wanted >= self._lowest) & (wanted <= last)
+        place = self._table[np.clip(wanted, self._lowest, last) - self._lowest]
+        return np.where(inside, place, -1)
