@@ -18,6 +18,10 @@ from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import Versioned
 
 
+Instant = int | ColumnElement[int]
+"""An instant in a statement: its microseconds, or the parameter that will carry them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Arm:
     """A table that holds visible versions, and the condition under which its rows are visible."""
@@ -53,7 +57,7 @@ def over_arms(
     return selects[0] if len(selects) == 1 else union_all(*selects)
 
 
-def paired_arms(versioned: Versioned, instant: int, *, current: bool) -> list[Arm]:
+def paired_arms(versioned: Versioned, instant: Instant, *, current: bool) -> list[Arm]:
     """Arms over a pair of tables that the project keeps itself (SQLite)."""
     if current:
         return [Arm(versioned.current, ())]
@@ -65,7 +69,7 @@ def paired_arms(versioned: Versioned, instant: int, *, current: bool) -> list[Ar
 
 
 def paired_keyed_arms(
-    versioned: Versioned, instant: int, key: ColumnElement[int], *, current: bool
+    versioned: Versioned, instant: Instant, key: ColumnElement[int], *, current: bool
 ) -> list[Arm]:
     """Keyed arms over a pair of tables: the history by the first `valid_to` after the instant."""
     now, closed = versioned.current, versioned.history

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from retrograph.rules.errors import StorageError
     from retrograph.rules.graph import Graph
-    from retrograph.storage.as_of import Arm
+    from retrograph.storage.as_of import Arm, Instant
     from retrograph.storage.snapshot import Snapshot
     from retrograph.storage.tables import Versioned
 
@@ -33,11 +33,11 @@ class Profile(Protocol):
     def prepare(self, *, migrate: bool) -> None:
         """Brings the schema up to date, or checks that it is; raises a `StorageError`."""
 
-    def arms(self, versioned: Versioned, instant: int, *, current: bool) -> list[Arm]:
+    def arms(self, versioned: Versioned, instant: Instant, *, current: bool) -> list[Arm]:
         """See `retrograph.storage.as_of.arms`."""
 
     def keyed_arms(
-        self, versioned: Versioned, instant: int, key: ColumnElement[int], *, current: bool
+        self, versioned: Versioned, instant: Instant, key: ColumnElement[int], *, current: bool
     ) -> list[Arm]:
         """See `retrograph.storage.as_of.keyed_arms`."""
 

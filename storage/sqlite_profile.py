@@ -17,7 +17,7 @@ from retrograph.rules.errors import (
     StorageError,
 )
 from retrograph.rules.graph import Graph
-from retrograph.storage.as_of import Arm, paired_arms, paired_keyed_arms
+from retrograph.storage.as_of import Arm, Instant, paired_arms, paired_keyed_arms
 from retrograph.storage.graphs import load_graph_by_columns, load_graph_by_rows
 from retrograph.storage.id_set import id_set
 from retrograph.storage.snapshot import Snapshot
@@ -86,12 +86,12 @@ class SqliteProfile:
         finally:
             connection.close()
 
-    def arms(self, versioned: Versioned, instant: int, *, current: bool) -> list[Arm]:
+    def arms(self, versioned: Versioned, instant: Instant, *, current: bool) -> list[Arm]:
         """The open versions and, for the past, the closed ones."""
         return paired_arms(versioned, instant, current=current)
 
     def keyed_arms(
-        self, versioned: Versioned, instant: int, key: ColumnElement[int], *, current: bool
+        self, versioned: Versioned, instant: Instant, key: ColumnElement[int], *, current: bool
     ) -> list[Arm]:
         """The same by id, by one seek a key."""
         return paired_keyed_arms(versioned, instant, key, current=current)

@@ -1,0 +1,102 @@
+"""Sets of ids and keys as tables: one JSON parameter carries any number of values.
+
+The parameter is named, so that a statement can be built once and be executed with other values;
+what is passed for it is a list, which its type turns into JSON text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import orjson
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    ColumnClause,
+    Dialect,
+    FunctionElement,
+    Select,
+    TableValuedAlias,
+    Text,
+    TypeDecorator,
+    bindparam,
+    column,
+    select,
+)
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+
+
+class JsonList(TypeDecorator[Collection[Any]]):
+    """A list that travels as JSON text."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(
+        self,
+        value: Collection[Any] | None,
+        dialect: Dialect,  # noqa: ARG002 (SQLAlchemy's signature)
+    ) -> str:
+        """The JSON text of the values; None is an empty list."""
+        return orjson.dumps(list(value or ())).decode()
+
+
+class _Values(FunctionElement[Any]):
+    """A table with the column `value`, one row an element of a JSON array."""
+
+    inherit_cache = True
+    name = "json_values"
+
+
+class _Pairs(FunctionElement[Any]):
+    """A table with the columns `first` and `second`, one row an element of an array of pairs."""
+
+    inherit_cache = True
+    name = "json_pairs"
+
+
+def id_rows(name: str = "ids") -> TableValuedAlias:
+    """A table `name` whose column `value` holds the integers passed as the parameter `name`."""
+    return _rows(_Values(_parameter(name)), name, column("value", BigInteger))
+
+
+def key_rows(name: str = "keys") -> TableValuedAlias:
+    """A table `name` whose column `value` holds the texts passed as the parameter `name`."""
+    return _rows(_Values(_parameter(name)), name, column("value", Text))
+
+
+def pair_rows(name: str = "pairs") -> TableValuedAlias:
+    """A table `name` with integer columns `first` and `second` for the parameter `name`."""
+    columns = (column("first", BigInteger), column("second", BigInteger))
+    return _rows(_Pairs(_parameter(name)), name, *columns)
+
+
+def id_set(ids: Collection[int]) -> Select[Any]:
+    """The ids as a sub-select: `table.c.id.in_(id_set(ids))`."""
+    given = bindparam(None, list(ids), JsonList(), unique=True)
+    rows = _rows(_Values(given), None, column("value", BigInteger))
+    return select(rows.c.value)
+
+
+def _parameter(name: str) -> BindParameter[Collection[Any]]:
+    return bindparam(name, type_=JsonList())
+
+
+def _rows(
+    function: FunctionElement[Any], name: str | None, *columns: ColumnClause[Any]
+) -> TableValuedAlias:
+    return function.table_valued(*columns, name=name)
+
+
+@compiles(_Values, "sqlite")
+def _sqlite_values(element: _Values, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"json_each{compiler.process(element.clause_expr, **kw)}"
+
+
+@compiles(_Pairs, "sqlite")
+def _sqlite_pairs(element: _Pairs, compiler: SQLCompiler, **kw: Any) -> str:
+    parts = ("json_extract(value, '$[0]') AS first", "json_extract(value, '$[1]') AS second")
+    array = compiler.process(element.clause_expr, **kw)
+    return f"(SELECT {', '.join(parts)} FROM json_each{array})"  # noqa: S608 (no input in it)
