@@ -17,7 +17,6 @@ from sqlalchemy import ColumnElement, CompoundSelect, FromClause, Select, func, 
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import Versioned
 
-
 Instant = int | ColumnElement[int]
 """An instant in a statement: its microseconds, or the parameter that will carry them."""
 
@@ -30,7 +29,7 @@ class Arm:
     visible: tuple[ColumnElement[bool], ...]
 
     @property
-    def c(self) -> Any:  # noqa: ANN401 (columns are named at run time)
+    def c(self) -> Any:
         """The columns of the arm's table."""
         return self.table.c
 

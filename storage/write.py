@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import insert, select, update
 
+from retrograph.rules.cascade import Cascade, ImpactKind
 from retrograph.rules.graph import Graph
 from retrograph.storage.graph_cache import Delta, EdgeRow, NodeRow, WarmGraph
 from retrograph.storage.records import EventType
@@ -55,6 +56,17 @@ class Write:
         self.delta.nodes += nodes
         self.delta.added += added
         self.delta.removed += removed
+
+    def note_cascade(self, cascade: Cascade) -> None:
+        """Tells what a cascade did to the states."""
+        columns = (cascade.nodes, cascade.stored_after, cascade.after, cascade.kinds)
+        self.note(
+            nodes=(
+                (node, stored, projected, kind == ImpactKind.PINNED)
+                for node, stored, projected, kind in zip(*columns, strict=True)
+                if kind != ImpactKind.REEVALUATE
+            )
+        )
 
     def emit(
         self,

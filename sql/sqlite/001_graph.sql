@@ -121,6 +121,7 @@ CREATE TABLE edge_history (
 CREATE INDEX edge_closed_by_source ON edge_history (tenant_id, fleet_id, source_id, valid_to, valid_from, target_id, type);
 CREATE INDEX edge_closed_by_target ON edge_history (tenant_id, fleet_id, target_id, valid_to, valid_from, source_id, type);
 CREATE INDEX edge_closed ON edge_history (tenant_id, fleet_id, valid_to, id);
+CREATE INDEX edge_opened ON edge_history (tenant_id, fleet_id, valid_from, id);
 
 CREATE TABLE evidence (
     id INTEGER PRIMARY KEY,

@@ -31,8 +31,10 @@ WHERE node_state.id = i.node_id
   AND node_state.tenant_id = :tenant_id AND node_state.fleet_id = :fleet_id
 
 -- name: emit_impacts
+-- An event of the impact's kind each, or NODE_RESTORED where a revert made the node healthy.
 INSERT INTO outbox (tenant_id, fleet_id, at, ordinal, type, node_id, run_id, run_ordinal, detail)
-SELECT tenant_id, fleet_id, :instant, :first_ordinal + ordinal, kind, node_id, run_id, ordinal, NULL
+SELECT tenant_id, fleet_id, :instant, :first_ordinal + ordinal,
+       CASE WHEN after IN (1, 6) THEN 6 ELSE kind END, node_id, run_id, ordinal, NULL
 FROM impact
 WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND run_id = :run_id
 ORDER BY ordinal

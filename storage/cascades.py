@@ -1,0 +1,109 @@
+"""Writes what a cascade decided: run, impacts, states with their history, and events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import repeat
+
+from sqlalchemy import insert
+
+from retrograph.rules.cascade import Cascade
+from retrograph.rules.validity import Validity
+from retrograph.storage.bulk import insert_rows
+from retrograph.storage.named import run_named
+from retrograph.storage.records import RunRecord, RunStatus
+from retrograph.storage.tables import run as run_table
+from retrograph.storage.write import Write, take_ids
+
+_IMPACT_COLUMNS = (
+    "tenant_id", "fleet_id", "run_id", "ordinal", "node_id", "kind", "before", "after", "cause",
+    "origin_id", "depth",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RunOrder:
+    """What a run is asked to be: its root, the effect on it, and why.
+
+    `effective_at` None means the instant of the run; `reverts_run_id` names the run it undoes.
+    """
+
+    root_id: int
+    effect: Validity
+    reason: str
+    effective_at: int | None = None
+    reverts_run_id: int | None = None
+
+
+def record_run(write: Write, order: RunOrder, cascade: Cascade) -> RunRecord:
+    """Writes a run and all that it changed; one without impacts is recorded as `NO_CHANGE`."""
+    run = _record_of(write, order, len(cascade))
+    write.snapshot.connection.execute(insert(run_table).values(_row_of(run)))
+    if len(cascade):
+        _write_impacts(write, run.id, cascade)
+        _write_states(write, run.id)
+        _write_events(write, run.id, len(cascade))
+        write.note_cascade(cascade)
+    return run
+
+
+def _record_of(write: Write, order: RunOrder, impact_count: int) -> RunRecord:
+    at = order.effective_at
+    return RunRecord(
+        tenant_id=write.snapshot.tenant_id,
+        fleet_id=write.snapshot.fleet_id,
+        id=take_ids(write, "run", 1)[0],
+        status=RunStatus.APPLIED if impact_count else RunStatus.NO_CHANGE,
+        root_id=order.root_id,
+        effect=order.effect,
+        reason=order.reason,
+        effective_at=write.instant if at is None else at,
+        executed_at=write.instant,
+        impact_count=impact_count,
+        reverts_run_id=order.reverts_run_id,
+        reverted_by_run_id=None,
+        reverted_at=None,
+        as_of=write.instant,
+    )
+
+
+def _row_of(run: RunRecord) -> dict[str, object]:
+    return {column.name: getattr(run, column.name) for column in run_table.columns}
+
+
+def _write_impacts(write: Write, run_id: int, cascade: Cascade) -> None:
+    snapshot = write.snapshot
+    rows = zip(
+        repeat(snapshot.tenant_id),
+        repeat(snapshot.fleet_id),
+        repeat(run_id),
+        range(len(cascade)),
+        cascade.nodes,
+        cascade.kinds,
+        cascade.before,
+        cascade.after,
+        cascade.causes,
+        cascade.origins,
+        cascade.depths,
+        strict=False,  # the first three never end
+    )
+    insert_rows(snapshot.connection, snapshot.profile, "impact", _IMPACT_COLUMNS, rows)
+
+
+def _write_states(write: Write, run_id: int) -> None:
+    run_named(write.snapshot, "close_impacted_states", run_id=run_id, instant=write.instant)
+    run_named(write.snapshot, "apply_impacts", run_id=run_id, instant=write.instant)
+
+
+def _write_events(write: Write, run_id: int, count: int) -> None:
+    first = write.next_event
+    run_named(
+        write.snapshot,
+        "emit_impacts",
+        run_id=run_id,
+        instant=write.instant,
+        first_ordinal=first,
+    )
+    write.next_event = first + count
+
+

@@ -1,0 +1,39 @@
+"""What lists of nodes, edges and runs may be narrowed down to: None leaves a matter open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from retrograph.rules.edge_type import EdgeType
+from retrograph.rules.validity import Validity
+from retrograph.storage.records import NodeKind, RunStatus
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFilter:
+    """All that is given must hold; `key_prefix` is compared by the bytes of its UTF-8 text."""
+
+    kind: NodeKind | None = None
+    validity: frozenset[Validity] | None = None
+    pinned: bool | None = None
+    ids: frozenset[int] | None = None
+    keys: frozenset[str] | None = None
+    key_prefix: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeFilter:
+    """Edges of some types, out of one node, into one node."""
+
+    types: frozenset[EdgeType] | None = None
+    source_id: int | None = None
+    target_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Runs by what became of them, by their root, by their exact reason."""
+
+    status: frozenset[RunStatus] | None = None
+    root_id: int | None = None
+    reason: str | None = None

@@ -1,0 +1,45 @@
+"""Idempotency keys: the same request again gets the first answer, and nothing is done twice."""
+
+from __future__ import annotations
+
+from sqlalchemy import insert, select
+
+from retrograph.rules.errors import IdempotencyKeyReused
+from retrograph.storage.tables import idempotency
+from retrograph.storage.write import Write
+
+
+def recorded_run(write: Write, key: str, request_hash: str) -> int | None:
+    """The run that this request made before, if it did.
+
+    Raises `IdempotencyKeyReused` where the key names a request with other content.
+    """
+    known = write.snapshot.connection.execute(
+        select(idempotency.c.request_hash, idempotency.c.run_id).where(
+            idempotency.c.tenant_id == write.snapshot.tenant_id,
+            idempotency.c.fleet_id == write.snapshot.fleet_id,
+            idempotency.c.key == key,
+        )
+    ).one_or_none()
+    if known is None:
+        return None
+    if known.request_hash != request_hash:
+        raise IdempotencyKeyReused(
+            "This idempotency key was used for another request; take a new key for a new request.",
+            path=("input", "idempotencyKey"),
+        )
+    return int(known.run_id)
+
+
+def record_request(write: Write, key: str, request_hash: str, run_id: int) -> None:
+    """Remembers what a request made."""
+    write.snapshot.connection.execute(
+        insert(idempotency).values(
+            tenant_id=write.snapshot.tenant_id,
+            fleet_id=write.snapshot.fleet_id,
+            key=key,
+            request_hash=request_hash,
+            run_id=run_id,
+            created_at=write.instant,
+        )
+    )

@@ -1,0 +1,62 @@
+"""Statements that are built once and executed for any snapshot.
+
+Building a statement costs several times what a point read costs, so each is built once for an
+engine, for the present or the past, and for its shape (a direction, a filter that is given or
+not).  Values, the scope and the instant among them, are parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Concatenate, ParamSpec
+
+from sqlalchemy import BigInteger, ColumnElement, Executable, Row, bindparam
+
+from retrograph.storage.as_of import Arm
+from retrograph.storage.profile import Profile
+from retrograph.storage.snapshot import Snapshot
+from retrograph.storage.tables import Versioned
+
+P = ParamSpec("P")
+
+TENANT = bindparam("tenant_id", type_=BigInteger)
+FLEET = bindparam("fleet_id", type_=BigInteger)
+INSTANT = bindparam("instant", type_=BigInteger)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the text of a statement depends on: the engine, and whether it reads the present."""
+
+    engine: str
+    current: bool
+    profile: Profile = field(compare=False, repr=False)
+
+    def arms(self, versioned: Versioned) -> list[Arm]:
+        """See `retrograph.storage.as_of.arms`."""
+        return self.profile.arms(versioned, INSTANT, current=self.current)
+
+    def keyed_arms(self, versioned: Versioned, key: ColumnElement[int]) -> list[Arm]:
+        """See `retrograph.storage.as_of.keyed_arms`."""
+        return self.profile.keyed_arms(versioned, INSTANT, key, current=self.current)
+
+
+def prepared(build: Callable[Concatenate[Frame, P], Executable]) -> Callable[..., Executable]:
+    """Makes `build` keep the statements it has built, by frame and (hashable) shape."""
+    return lru_cache(maxsize=256)(build)
+
+
+def fetch(
+    s: Snapshot, build: Callable[..., Executable], *shape: Hashable, **values: object
+) -> Sequence[Row[Any]]:
+    """The rows of a prepared statement, with the snapshot's scope and instant and `values`."""
+    statement = build(Frame(s.profile.name, s.current, s.profile), *shape)
+    scope = {"tenant_id": s.tenant_id, "fleet_id": s.fleet_id, "instant": s.instant}
+    return s.connection.execute(statement, scope | values).all()
+
+
+def scoped(table: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """The predicate that every statement carries: rows of this tenant and fleet."""
+    return table.c.tenant_id == TENANT, table.c.fleet_id == FLEET
