@@ -16,6 +16,7 @@ from retrograph.rules.validity import Validity, is_healthy
 from retrograph.storage.cascades import RunOrder, record_run
 from retrograph.storage.edge_writes import EdgeKey, create_edges, existing_edges
 from retrograph.storage.edges import edges_by_id
+from retrograph.storage.nodes import nodes_by_id
 from retrograph.storage.records import RunRecord
 from retrograph.storage.write import Write
 
@@ -46,19 +47,16 @@ def link_nodes(scope: Scope, fleet_id: int, edges: Sequence[EdgeInput]) -> Nodes
 def propagate_links(write: Write, fresh: Sequence[EdgeKey]) -> RunRecord | None:
     """The run of new edges, if any of them passes something on."""
     superseded = sorted(target for _, target, kind in fresh if kind is EdgeType.SUPERSEDES)
-    passing = [key for key in fresh if key[2] in PROPAGATING and _unhealthy(write, key[0])]
+    carrying = [key for key in fresh if key[2] in PROPAGATING]
+    sources = nodes_by_id(write.snapshot, {source for source, _, _ in carrying})
+    passing = [key for key in carrying if not is_healthy(sources[key[0]].projected)]
     if not superseded and not passing:
         return None
     seeds = Seeds(roots=dict.fromkeys(superseded, Validity.SUPERSEDED), passing=passing)
     fallen = cascade(write.graph(), seeds)
-    return record_run(write, _order(write, passing, superseded), fallen)
-
-
-def _order(write: Write, passing: Sequence[EdgeKey], superseded: Sequence[int]) -> RunOrder:
-    if not passing:
-        return RunOrder(superseded[0], Validity.SUPERSEDED, REASON)
-    root = min(source for source, _, _ in passing)
-    return RunOrder(root, _projected(write, root), REASON)
+    root = min(source for source, _, _ in passing) if passing else superseded[0]
+    effect = sources[root].projected if passing else Validity.SUPERSEDED
+    return record_run(write, RunOrder(root, effect, REASON), fallen)
 
 
 def _resolve(write: Write, edges: Sequence[EdgeInput]) -> list[EdgeKey]:
@@ -81,12 +79,3 @@ def _resolve(write: Write, edges: Sequence[EdgeInput]) -> list[EdgeKey]:
         keys[key] = None
     return list(keys)
 
-
-def _unhealthy(write: Write, node_id: int) -> bool:
-    return not is_healthy(_projected(write, node_id))
-
-
-def _projected(write: Write, node_id: int) -> Validity:
-    state = write.graph().state(node_id)
-    assert state is not None  # noqa: S101 (the node was looked up in this transaction)
-    return Validity(state[1])

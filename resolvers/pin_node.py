@@ -5,7 +5,7 @@ from __future__ import annotations
 from retrograph.resolvers.outcomes import NodePinned
 from retrograph.resolvers.scope import Scope
 from retrograph.resolvers.targets import check_version, require_node
-from retrograph.rules.cascade import unpinned
+from retrograph.rules.reversal import unpinned
 from retrograph.rules.limits import check_text
 from retrograph.storage.cascades import RunOrder, record_run
 from retrograph.storage.node_writes import set_pin

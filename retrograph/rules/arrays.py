@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
@@ -50,6 +50,11 @@ def columns(rows: Iterable[tuple[int, ...]], width: int) -> Ints:
     kept = rows if isinstance(rows, list | tuple) else list(rows)
     flat = np.fromiter(chain.from_iterable(kept), np.int64, len(kept) * width)
     return flat.reshape(-1, width)
+
+
+def parsed_columns(texts: Sequence[str]) -> Ints:
+    """Return columns of decimal numbers, commas between, as an array of shape (rows, columns)."""
+    return np.column_stack([np.fromstring(text, np.int64, sep=",") for text in texts])
 
 
 def distinct(values: Ints, scratch: Ints) -> Ints:

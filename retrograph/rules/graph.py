@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from retrograph.rules.arrays import Ints, Octets, columns
+from retrograph.rules.arrays import Ints, Octets, columns, parsed_columns
 from retrograph.rules.errors import NotFound
 from retrograph.rules.standing import Standing
 from retrograph.rules.structure import Structure, moved, pack_rows
@@ -47,13 +47,24 @@ class Graph:
         leaves its fleet; an edge given twice counts once. Raises `ValueError` for an id given
         twice or a number that is no validity or no edge type.
         """
-        rows = columns(nodes, 4)
+        return cls._of(columns(nodes, 4), columns(edges, 3))
+
+    @classmethod
+    def parse(cls, nodes: Sequence[str], edges: Sequence[str]) -> Graph:
+        """Return the graph of columns of text, each of decimal numbers with commas between.
+
+        `nodes` are the four columns of `build`, `edges` its three. A database that joins a column
+        into one text hands it over in a third of the time that its rows take.
+        """
+        return cls._of(parsed_columns(nodes), parsed_columns(edges))
+
+    @classmethod
+    def _of(cls, rows: Ints, edges: Ints) -> Graph:
         rows = rows[np.argsort(rows[:, 0])]
         ids = rows[:, 0].copy()
         if (ids[1:] == ids[:-1]).any():
             raise ValueError("a graph holds each node once")
-        structure = Structure.build(ids, pack_rows(ids, columns(edges, 3)))
-        return cls(structure, *_states(rows))
+        return cls(Structure.build(ids, pack_rows(ids, edges)), *_states(rows))
 
     @property
     def node_count(self) -> int:
