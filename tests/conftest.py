@@ -1,12 +1,54 @@
-"""How Hypothesis searches: at its leisure, and the same way each time where CI runs."""
+"""How Hypothesis searches, and the stores that the exam of all engines runs on."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
+from retrograph.resolvers.scope import Role, Scope
+from retrograph.storage.store import Store, open_store
+from tests.clock import ManualClock
+
 # No deadline: the machine may be busy, and no test asserts a wall time.
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "default",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+ENGINES = ("sqlite",)
+"""The engines that every storage test runs on."""
+
+
+@pytest.fixture(params=ENGINES)
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database of each engine, as `open_store` takes it."""
+    assert request.param == "sqlite"
+    return str(tmp_path / "memory.db")
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """The clock of `store`."""
+    return ManualClock()
+
+
+@pytest.fixture
+def store(database: str, clock: ManualClock) -> Iterator[Store]:
+    """An open store with the empty fleet 1 of tenant 1."""
+    opened = open_store(database, clock=clock)
+    opened.write_all(1, [1], lambda _: None)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def scope(store: Store) -> Scope:
+    """A caller who may do everything in tenant 1."""
+    return Scope(store, 1, None, frozenset(Role))

@@ -1,0 +1,59 @@
+"""Puts graphs into a store as a test wants them, broken edges included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any
+
+from retrograph.rules.edge_type import EdgeType
+from retrograph.rules.validity import Validity
+from retrograph.storage.edge_writes import create_edges
+from retrograph.storage.node_writes import Content, NewNode, create_nodes
+from retrograph.storage.records import NodeKind
+from retrograph.storage.store import Store
+
+EMPTY = Content(payload=None, contract_hash=None, base_confidence=1.0, expires_at=None)
+
+
+def new_node(
+    key: str | None = None,
+    validity: Validity = Validity.CURRENTLY_VALID,
+    *,
+    projected: Validity | None = None,
+    pinned: bool = False,
+) -> NewNode:
+    """A node of no content in the given state."""
+    return NewNode(key, NodeKind.ASSERTION, EMPTY, validity, projected or validity, pinned)
+
+
+def plant_nodes(store: Store, nodes: Sequence[NewNode], tenant: int = 1, fleet: int = 1) -> range:
+    """Makes nodes in one write and returns their ids."""
+    return store.write_all(tenant, [fleet], lambda writes: create_nodes(writes[fleet], nodes))
+
+
+def plant_edges(
+    store: Store, edges: Iterable[tuple[int, int, EdgeType]], tenant: int = 1, fleet: int = 1
+) -> range:
+    """Makes edges unchecked: self-loops and edges out of the fleet, too."""
+    keys = list(edges)
+    return store.write_all(tenant, [fleet], lambda writes: create_edges(writes[fleet], keys))
+
+
+def plant_case(store: Store, case: dict[str, Any]) -> dict[int, int]:
+    """Plants a shared case, nodes in the order of their ids; returns the stored id of each."""
+    ids: dict[int, int] = {}
+    rows = sorted(case["nodes"], key=lambda row: row["id"])
+    for (tenant, fleet), group in groupby(rows, key=lambda row: (row["tenant"], row["fleet"])):
+        members = list(group)
+        nodes = [
+            new_node(str(row["id"]), Validity[row["validity"]], pinned=row["pinned"])
+            for row in members
+        ]
+        planted = plant_nodes(store, nodes, tenant, fleet)
+        ids.update(zip((row["id"] for row in members), planted, strict=True))
+    plant_edges(
+        store,
+        [(ids[e["source"]], ids[e["target"]], EdgeType[e["type"]]) for e in case["edges"]],
+    )
+    return ids
