@@ -68,6 +68,10 @@ class Write:
             )
         )
 
+    def forget_graph(self) -> None:
+        """Drops the warm graph, where so much was written that following it would cost more."""
+        self.warm, self.delta = None, Delta()
+
     def emit(
         self,
         kind: EventType,
