@@ -12,13 +12,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, CompoundSelect, FromClause, Select, func, select, union_all
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    CompoundSelect,
+    FromClause,
+    Select,
+    func,
+    literal_column,
+    select,
+    union_all,
+)
 
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import Versioned
 
 Instant = int | ColumnElement[int]
 """An instant in a statement: its microseconds, or the parameter that will carry them."""
+
+ZERO: ColumnElement[int] = literal_column("0", BigInteger)
+"""What is added to a column that is a test on a row, and no way to find it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +75,8 @@ def paired_arms(versioned: Versioned, instant: Instant, *, current: bool) -> lis
         return [Arm(versioned.current, ())]
     closed = versioned.history.c
     return [
-        Arm(versioned.current, (versioned.current.c.valid_from <= instant,)),
+        # The + 0 keeps an index by creation from looking better than the way in that is meant.
+        Arm(versioned.current, (versioned.current.c.valid_from + ZERO <= instant,)),
         Arm(versioned.history, (closed.valid_from <= instant, closed.valid_to > instant)),
     ]
 

@@ -1,0 +1,128 @@
+"""Nodes as of an instant: found by id or key, read whole, and listed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlalchemy import Executable, Select, select
+
+from retrograph.rules.validity import Validity
+from retrograph.storage.as_of import Arm, over_arms
+from retrograph.storage.driven import drive
+from retrograph.storage.id_set import id_rows, key_rows
+from retrograph.storage.prepared import Frame, fetch, prepared, scoped, within_scope
+from retrograph.storage.presence import is_node
+from retrograph.storage.records import NodeKind, NodeRecord, NodeRef
+from retrograph.storage.snapshot import Snapshot
+from retrograph.storage.tables import node, node_content, node_state
+
+IDENTITY = (node.c.id, node.c.key, node.c.kind, node.c.created_at)
+STATE = (
+    "valid_from",
+    "validity",
+    "projected",
+    "pinned",
+    "pin_reason",
+    "confidence",
+    "run_id",
+    "run_ordinal",
+)
+CONTENT = ("valid_from", "payload", "contract_hash", "base_confidence", "expires_at")
+_VALIDITIES = {int(validity): validity for validity in Validity}
+_KINDS = {int(kind): kind for kind in NodeKind}
+
+
+def find_nodes(s: Snapshot, refs: Collection[NodeRef]) -> dict[NodeRef, int]:
+    """The ids of those refs that name a node which exists at the instant."""
+    by_id = {ref.id: ref for ref in refs if ref.id is not None}
+    by_key = {ref.key: ref for ref in refs if ref.key is not None}
+    found = {by_id[id]: id for id in present(s, by_id)}
+    if by_key:
+        found |= {by_key[row.key]: row.id for row in fetch(s, _ids_of_keys, keys=by_key)}
+    return found
+
+
+def present(s: Snapshot, ids: Collection[int]) -> set[int]:
+    """Those of `ids` that are nodes at the instant."""
+    return {row.value for row in fetch(s, _present, ids=ids)} if ids else set()
+
+
+def nodes_by_id(s: Snapshot, ids: Collection[int]) -> dict[int, NodeRecord]:
+    """Those of `ids` that are nodes at the instant, by two statements whatever their number."""
+    if not ids:
+        return {}
+    contents = {row[0]: row[1:] for row in fetch(s, _contents, ids=ids)}
+    return {row[0]: node_record(s, row, contents[row[0]]) for row in fetch(s, _states, ids=ids)}
+
+
+def node_record(
+    s: Snapshot, state: Sequence[Any], content: Sequence[Any], valid_to: int | None = None
+) -> NodeRecord:
+    """A node of a row of `IDENTITY` and `STATE` and of one of `CONTENT`, read at the instant."""
+    id, key, kind, created_at, state_from, validity, projected, pinned, *rest = state
+    pin_reason, confidence, run_id, run_ordinal = rest
+    content_from, payload, contract_hash, base_confidence, expires_at = content
+    return NodeRecord(
+        tenant_id=s.tenant_id,
+        fleet_id=s.fleet_id,
+        id=id,
+        key=key,
+        kind=_KINDS[kind],
+        created_at=created_at,
+        validity=_VALIDITIES[validity],
+        projected=_VALIDITIES[projected],
+        pinned=bool(pinned),
+        pin_reason=pin_reason,
+        confidence=base_confidence if confidence is None else confidence,
+        base_confidence=base_confidence,
+        payload=payload,
+        contract_hash=contract_hash,
+        expires_at=expires_at,
+        run_id=run_id,
+        run_ordinal=run_ordinal,
+        valid_from=max(state_from, content_from),
+        valid_to=valid_to,
+        as_of=s.instant,
+    )
+
+
+@prepared
+def _ids_of_keys(frame: Frame) -> Executable:
+    keys = key_rows()
+    joined = drive(keys, (node, node.c.key == keys.c.value))
+    return (
+        select(node.c.id, node.c.key)
+        .select_from(joined)
+        .where(*scoped(node), is_node(frame, node.c.id))
+    )
+
+
+@prepared
+def _present(frame: Frame) -> Executable:
+    ids = id_rows()
+    return select(ids.c.value).where(is_node(frame, ids.c.value))
+
+
+@prepared
+def _states(frame: Frame) -> Executable:
+    ids = id_rows()
+
+    def build(arm: Arm) -> Select[Any]:
+        joined = drive(ids, (node, node.c.id == ids.c.value), (arm.table, arm.c.id == node.c.id))
+        columns = (arm.c[name] for name in STATE)
+        return select(*IDENTITY, *columns).select_from(joined).where(*within_scope(node))
+
+    return over_arms(frame.keyed_arms(node_state, node.c.id), build)
+
+
+@prepared
+def _contents(frame: Frame) -> Executable:
+    ids = id_rows()
+
+    def build(arm: Arm) -> Select[Any]:
+        joined = drive(ids, (arm.table, arm.c.id == ids.c.value))
+        columns = (arm.c[name] for name in ("id", *CONTENT))
+        return select(*columns).select_from(joined).where(*within_scope(arm))
+
+    return over_arms(frame.keyed_arms(node_content, ids.c.value), build)
