@@ -64,7 +64,8 @@ def distinct(values: Ints, scratch: Ints) -> Ints:
     """
     order = np.arange(len(values))
     scratch[values] = order
-    return values[scratch[values] == order]
+    once: Ints = values[scratch[values] == order]
+    return once
 
 
 def distinct_sorted(values: Ints) -> Ints:

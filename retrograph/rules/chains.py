@@ -59,7 +59,8 @@ def _depths(parents: Ints, origins: Ints) -> Ints:
     while True:
         further = parents[parents]
         if np.array_equal(further, parents):
-            return depths + (origins[parents] != NO_CAUSE)
+            ends: Ints = origins[parents]
+            return depths + (ends != NO_CAUSE)
         depths += depths[parents]
         parents = further
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from retrograph.rules.arrays import Ints, Octets, columns, parsed_columns
 from retrograph.rules.errors import NotFound
-from retrograph.rules.standing import Standing
+from retrograph.rules.standing import Standing, has_ground
+from retrograph.rules.standing_update import updated
 from retrograph.rules.structure import Structure, moved, pack_rows
 from retrograph.rules.validity import SEVERITY, Validity
 
@@ -16,6 +17,9 @@ NodeRow = tuple[int, int, int, int]
 EdgeRow = tuple[int, int, int]
 
 SEVERITIES: Octets = np.array(SEVERITY, np.uint8)
+
+FEW = 16
+"""If fewer than one node in so many changes, the standing is updated rather than computed anew."""
 
 
 class Graph:
@@ -131,7 +135,13 @@ class Graph:
         arrays = [column.copy() for column in self._columns()]
         for array, values in zip(arrays, _states(rows), strict=True):
             array[places] = values
-        return Graph(self.structure, *arrays)
+        graph = Graph(self.structure, *arrays)
+        if self._standing is not None and len(places) * FEW <= self.node_count:
+            projected, pinned = graph.projected[places], graph.pinned[places]
+            own = has_ground(self.structure, places, projected, pinned)
+            severity = self.severity, graph.severity
+            graph._standing = updated(self.structure, self._standing, places, severity, own)
+        return graph
 
     def _restructured(self, rows: Ints, added: Ints, removed: Ints, gone: Ints) -> Graph:
         old = self.structure
@@ -165,4 +175,5 @@ def _last_of_each(rows: Ints) -> Ints:
     """Return the rows in the order of their ids, of each id the last row."""
     ordered = rows[np.argsort(rows[:, 0], kind="stable")]
     ids = ordered[:, 0]
-    return ordered[np.concatenate((ids[1:] != ids[:-1], np.ones(min(len(ids), 1), bool)))]
+    last: Ints = ordered[np.concatenate((ids[1:] != ids[:-1], np.ones(min(len(ids), 1), bool)))]
+    return last

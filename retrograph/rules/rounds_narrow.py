@@ -98,5 +98,5 @@ class NarrowRounds:
 
     def _supports(self) -> NarrowSupport:
         if self._support is None:
-            self._support = NarrowSupport(self._run.support(), self._run.loss())
+            self._support = NarrowSupport(self._run.support())
         return self._support

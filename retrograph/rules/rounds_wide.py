@@ -35,7 +35,8 @@ class WideRounds:
                 found.append(self._add(*self._supports().judge(self._pending)))
             risen = self._commit(np.concatenate(found))
             if not len(risen) or len(risen) <= self._run.most:
-                return risen.tolist()
+                left: list[int] = risen.tolist()
+                return left
 
     def _judge(self, frontier: Ints) -> Ints:
         """Make pending what rises by the edges out of the frontier; return these targets.
@@ -55,10 +56,11 @@ class WideRounds:
         scratch = self._run.scratch
         scratch[targets] = order
         last = scratch[targets] == order
-        targets, rises = targets[last], rises[last]
-        self._pending[targets] = effects[rises]
-        self._run.cause[targets] = np.repeat(frontier, counts)[rises]
-        return targets
+        raised: Ints = targets[last]
+        rises = rises[last]
+        self._pending[raised] = effects[rises]
+        self._run.cause[raised] = np.repeat(frontier, counts)[rises]
+        return raised
 
     def _judge_offers(self) -> Ints:
         offers = self._run.offers
@@ -75,7 +77,8 @@ class WideRounds:
         better = (effects > known) | ((effects == known) & smaller)
         self._pending[targets[better]] = effects[better]
         self._run.cause[targets[better]] = causes[better]
-        return targets[known == 0]
+        new: Ints = targets[known == 0]
+        return new
 
     def _commit(self, rising: Ints) -> Ints:
         """Raise the nodes to what is pending for them; return them, ascending."""
@@ -98,6 +101,5 @@ class WideRounds:
 
     def _supports(self) -> WideSupport:
         if self._support is None:
-            support = self._run.support()
-            self._support = WideSupport(support, self._run.loss(), self._run.scratch)
+            self._support = WideSupport(self._run.support(), self._run.scratch)
         return self._support

@@ -7,7 +7,6 @@ import numpy as np
 from retrograph.rules.arrays import Ints
 from retrograph.rules.errors import RunTooLarge
 from retrograph.rules.graph import Graph
-from retrograph.rules.standing_loss import StandingLoss
 from retrograph.rules.structure import Structure
 from retrograph.rules.support import Support
 
@@ -24,7 +23,7 @@ class Run:
     """
 
     __slots__ = (
-        "before", "cause", "frozen", "graph", "limit", "loss_started", "most", "narrow_risen",
+        "before", "cause", "frozen", "graph", "limit", "most", "narrow_risen",
         "offers", "risen_count", "scratch", "severity", "structure", "support_started",
         "wide_risen",
     )  # fmt: skip
@@ -45,19 +44,12 @@ class Run:
         self.wide_risen: list[Ints] = []
         self.risen_count = 0
         self.support_started: Support | None = None
-        self.loss_started: StandingLoss | None = None
 
     def support(self) -> Support:
         """Return the state of `SUPPORTED_BY` edges: not made before a run meets such an edge."""
         if self.support_started is None:
-            self.support_started = Support(self.graph, self.severity)
+            self.support_started = Support(self.graph, self.severity, self.most, self.scratch)
         return self.support_started
-
-    def loss(self) -> StandingLoss:
-        """Return what takes standing away, made when first needed."""
-        if self.loss_started is None:
-            self.loss_started = StandingLoss(self.support(), self.most, self.scratch)
-        return self.loss_started
 
     def count_risen(self, count: int) -> None:
         """Count nodes that rose for the first time; raises `RunTooLarge` beyond the limit."""

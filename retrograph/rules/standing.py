@@ -45,7 +45,7 @@ class Standing:
         """Compute the standing of every node."""
         count = len(structure.ids)
         supporters = structure.supporters
-        own = (np.diff(supporters.start) == 0) | (projected == Validity.REVALIDATED) | (pinned > 0)
+        own = has_ground(structure, np.arange(count), projected, pinned)
         severities = np.frombuffer(severity, np.uint8)
         made = cls(
             stands=bytearray(count),
@@ -106,3 +106,14 @@ class Standing:
         mild = severities[supporters.node] <= STALE
         self.standing += np.bincount(owner[stands], minlength=len(severities))
         self.mild += np.bincount(owner[mild], minlength=len(severities))
+
+
+def has_ground(structure: Structure, places: Ints, projected: Octets, pinned: Octets) -> Flags:
+    """Say of each place whether its node, if healthy, stands without any supporter.
+
+    `projected` and `pinned` are given for these places.
+    """
+    start = structure.supporters.start
+    alone = start[places + 1] == start[places]
+    own: Flags = alone | (projected == Validity.REVALIDATED) | (pinned > 0)
+    return own

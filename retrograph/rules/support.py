@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from retrograph.rules.arrays import Ints
+from retrograph.rules.standing_change import StandingChange
 from retrograph.rules.validity import FALLEN
 
 if TYPE_CHECKING:
@@ -24,14 +25,16 @@ class Support:
     """
 
     __slots__ = (
-        "before", "judged", "judged_wide", "passing", "raised", "severity", "standing", "structure",
+        "before", "change", "judged", "judged_wide", "passing", "raised", "severity", "standing",
+        "structure",
     )  # fmt: skip
 
-    def __init__(self, graph: Graph, severity: bytearray) -> None:
+    def __init__(self, graph: Graph, severity: bytearray, most: int, scratch: Ints) -> None:
         self.structure = graph.structure
         self.before = graph.severity
         self.severity = severity
         self.standing = graph.standing().copy()
+        self.change = StandingChange(self.structure, self.standing, severity, most, scratch)
         self.raised = bytearray(graph.node_count)
         self.passing: bytearray | None = None
         self.judged: list[int] = []

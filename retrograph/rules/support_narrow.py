@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from retrograph.rules.edge_type import SUPPORT_EFFECT, support_case
 from retrograph.rules.run import smaller
-from retrograph.rules.standing_loss import StandingLoss
 from retrograph.rules.support import Support
 from retrograph.rules.validity import FALLEN
 
@@ -12,10 +13,9 @@ from retrograph.rules.validity import FALLEN
 class NarrowSupport:
     """Works on views of the same arrays as `WideSupport`, by the same laws."""
 
-    def __init__(self, support: Support, loss: StandingLoss) -> None:
+    def __init__(self, support: Support) -> None:
         supported, supporters = support.structure.supported, support.structure.supporters
         self._support = support
-        self._loss = loss
         self._start = supported.start.data
         self._supported = supported.node.data
         self._supporters_start = supporters.start.data
@@ -39,7 +39,15 @@ class NarrowSupport:
             if support.standing.stands[node]:
                 fallen.append(node)
         if fallen:
-            self._loss.settle(fallen)
+            self._lose(fallen)
+
+    def _lose(self, fallen: list[int]) -> None:
+        """Let standing go with the fallen, and judge the raised targets of whoever lost it."""
+        support, start = self._support, self._start
+        for node in chain.from_iterable(support.change.settle(fallen)):
+            for edge in range(start[node], start[node + 1]):
+                if support.raised[self._supported[edge]]:
+                    support.judged.append(self._supported[edge])
 
     def judge(self, pending: dict[int, int], causes: memoryview) -> None:
         """Add to `pending` what rises by its supporters: target -> severity."""

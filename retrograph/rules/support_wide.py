@@ -6,7 +6,6 @@ import numpy as np
 
 from retrograph.rules.arrays import Flags, Ints, Octets, distinct
 from retrograph.rules.edge_type import SUPPORT_EFFECT
-from retrograph.rules.standing_loss import StandingLoss
 from retrograph.rules.support import Support
 from retrograph.rules.validity import FALLEN, STALE
 
@@ -16,9 +15,8 @@ EFFECTS: Octets = np.frombuffer(SUPPORT_EFFECT, np.uint8)
 class WideSupport:
     """Works on the same arrays as `NarrowSupport`, by the same laws."""
 
-    def __init__(self, support: Support, loss: StandingLoss, scratch: Ints) -> None:
+    def __init__(self, support: Support, scratch: Ints) -> None:
         self._support = support
-        self._loss = loss
         self._scratch = scratch
         self._supported = support.structure.supported
         self._supporters = support.structure.supporters
@@ -40,7 +38,9 @@ class WideSupport:
         heavier = np.repeat((old < FALLEN) & (new >= FALLEN), counts)
         np.subtract.at(support.standing.mild, targets[heavier], 1)
         support.judged_wide.append(targets)
-        self._loss.settle(rising[self._stands[rising] > 0])
+        for wave in support.change.settle(rising[self._stands[rising] > 0]):
+            shaken = self._supported.of(np.asarray(wave, np.int64))
+            support.judged_wide.append(shaken[raised[shaken] > 0])
 
     def judge(self, pending: Octets) -> tuple[Ints, Octets, Ints]:
         """Return what rises by its supporters: distinct targets, their severities, and causes."""

@@ -1,4 +1,4 @@
-"""How standing is lost when supporters rise: over-delete, then stand again what still may.
+"""How standing changes with the state of some nodes: over-delete, then stand again what may.
 
 Whoever stood by a fallen node alone, or has only supporters of its own rank and above left,
 loses its standing for the moment, and so on. Then those that a standing supporter is left for
@@ -14,25 +14,37 @@ from typing import TypeAlias
 import numpy as np
 
 from retrograph.rules.arrays import Flags, Ints, Octets, distinct
-from retrograph.rules.support import Support
+from retrograph.rules.standing import Standing
+from retrograph.rules.structure import Structure
 
 Wave: TypeAlias = Sequence[int] | Ints
 
 
 TAIL = 16
-"""So few cursors are moved one by one, in the narrow way of working."""
+"""So few cursors are moved one by one."""
 
 
-class StandingLoss:
-    """Spreads waves of at most `most` nodes and edges node by node, larger ones as columns."""
+class StandingChange:
+    """Changes a standing in place, by the severities as they are at each call.
 
-    def __init__(self, support: Support, most: int, scratch: Ints) -> None:
-        standing, supporters = support.standing, support.structure.supporters
-        self._support = support
+    Spreads waves of at most `most` nodes and edges node by node, larger ones as columns. `scratch`
+    has a place for every node.
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        standing: Standing,
+        severity: bytes | bytearray,
+        most: int,
+        scratch: Ints,
+    ) -> None:
+        supporters = structure.supporters
         self._standing = standing
+        self._severities = severity
         self._most = most
         self._scratch = scratch
-        self._supported = support.structure.supported
+        self._supported = structure.supported
         self._supporters = supporters
         self._start = self._supported.start.data
         self._target = self._supported.node.data
@@ -43,36 +55,31 @@ class StandingLoss:
         self._count = standing.standing.data
         self._stands: Octets = np.frombuffer(standing.stands, np.uint8)
         self._grounded: Octets = np.frombuffer(standing.grounded, np.uint8)
-        self._severity: Octets = np.frombuffer(support.severity, np.uint8)
-        self._raised: Octets = np.frombuffer(support.raised, np.uint8)
+        self._severity: Octets = np.frombuffer(severity, np.uint8)
 
-    def settle(self, fallen: Wave) -> None:
-        """Take standing from the fallen, which stood, and from all that only stood by them.
+    def settle(self, fallen: Wave, idle: Wave = ()) -> list[Wave]:
+        """Take standing from the fallen and from all that only stood by them.
 
-        Expects `severity` and `raised` as they are after the round. The targets whose supporters
-        lost standing are to be judged next, where a supporter of theirs was raised.
+        The fallen stood, and are no longer healthy or have no ground of their own any more. The
+        idle didn't stand, and are given it if they may by now. Returns in waves who else lost
+        standing; some of them may have it again.
         """
         if isinstance(fallen, np.ndarray):
             self._stands[fallen] = 0
         else:
             for node in fallen:
                 self._standing.stands[node] = 0
-        deleted: list[Wave] = []
+        dropped: list[Wave] = []
         wave = fallen
         while len(wave):
             small = self._small(wave)
-            wave = (
-                self._drop_wide(np.asarray(wave, np.int64)) if small is None else self._drop(small)
-            )
-            deleted.append(wave)
-        wave = self._first_to_stand(deleted)
+            wave = self._drop_wide(_array(wave)) if small is None else self._drop(small)
+            dropped.append(wave)
+        wave = self._first_to_stand([fallen, idle, *dropped])
         while len(wave):
             small = self._small(wave)
-            wave = (
-                self._revive_wide(np.asarray(wave, np.int64))
-                if small is None
-                else self._revive(small)
-            )
+            wave = self._revive_wide(_array(wave)) if small is None else self._revive(small)
+        return dropped
 
     def _small(self, wave: Wave) -> Sequence[int] | None:
         """Return the nodes of a wave that is to be spread node by node."""
@@ -86,15 +93,13 @@ class StandingLoss:
 
     def _drop(self, wave: Sequence[int]) -> list[int]:
         """Return whose standing goes with that of the wave."""
-        support, start, targets = self._support, self._start, self._target
+        start, targets = self._start, self._target
         stands, grounded, count = self._standing.stands, self._standing.grounded, self._count
         dropped = []
         for node in wave:
             for edge in range(start[node], start[node + 1]):
                 target = targets[edge]
                 count[target] -= 1
-                if support.raised[target]:
-                    support.judged.append(target)
                 if stands[target] and not grounded[target] and not self._holds(target):
                     stands[target] = 0
                     dropped.append(target)
@@ -117,7 +122,6 @@ class StandingLoss:
     def _drop_wide(self, wave: Ints) -> Ints:
         targets = self._supported.of(wave)
         np.subtract.at(self._standing.standing, targets, 1)
-        self._support.judged_wide.append(targets[self._raised[targets] > 0])
         shaken = targets[(self._stands[targets] > 0) & (self._grounded[targets] == 0)]
         shaken = distinct(shaken, self._scratch)
         dropped = shaken[~self._hold_wide(shaken)]
@@ -145,18 +149,21 @@ class StandingLoss:
         return holds
 
     def _first_to_stand(self, deleted: list[Wave]) -> Wave:
-        """Return those of the deleted nodes that a standing supporter is left for, standing."""
-        if all(isinstance(wave, list) for wave in deleted):
+        """Return those of the nodes that may stand, standing."""
+        if not any(isinstance(wave, np.ndarray) for wave in deleted):
             return [node for node in chain.from_iterable(deleted) if self._may_stand(node)]
-        nodes = np.concatenate([np.asarray(wave, np.int64) for wave in deleted])
-        nodes = nodes[(self._severity[nodes] == 0) & (self._standing.standing[nodes] > 0)]
+        nodes = np.concatenate([_array(wave) for wave in deleted])
+        founded = (self._standing.standing[nodes] > 0) | (self._grounded[nodes] > 0)
+        nodes = distinct(nodes[founded & (self._severity[nodes] == 0)], self._scratch)
         self._stand_wide(nodes)
         return nodes
 
     def _may_stand(self, node: int) -> bool:
-        """Let a node stand if it is healthy and a supporter stands; say whether it does."""
+        """Let a node stand if it may and didn't; say whether it stands by that."""
         standing = self._standing
-        if standing.stands[node] or self._support.severity[node] or not self._count[node]:
+        if standing.stands[node] or self._severities[node]:
+            return False
+        if not self._count[node] and not standing.grounded[node]:
             return False
         standing.top += 1
         standing.stands[node] = 1
@@ -190,3 +197,7 @@ class StandingLoss:
         revived = distinct(idle, self._scratch)
         self._stand_wide(revived)
         return revived
+
+
+def _array(wave: Wave) -> Ints:
+    return np.asarray(wave, np.int64)
