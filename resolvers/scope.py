@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
@@ -53,6 +53,12 @@ class Scope:
         """Runs `job` in a write transaction of the fleet; raises `NotFound`."""
         self._check(fleet_id)
         return self.store.write(self.tenant_id, fleet_id, job)
+
+    def write_all(self, fleet_ids: Collection[int], job: Callable[[dict[int, Write]], T]) -> T:
+        """Runs `job` in one write transaction of several fleets, which are made where missing."""
+        for fleet_id in fleet_ids:
+            self._check(fleet_id)
+        return self.store.write_all(self.tenant_id, sorted(fleet_ids), job)
 
     def held_fleets(self) -> list[int]:
         """The ids of the fleets that exist and that the caller holds, ascending."""

@@ -14,6 +14,7 @@ Every one has a stable `code` for programs, a `message` for people that says wha
     ├── RunNotRevertible          RUN_NOT_REVERTIBLE
     ├── IdempotencyKeyReused      IDEMPOTENCY_KEY_REUSED
     ├── ImportRejected            IMPORT_REJECTED
+    ├── ImportStopped             IMPORT_STOPPED
     ├── ConfigurationError        CONFIGURATION
     └── StorageError              STORAGE
         ├── DatabaseUnavailable   DATABASE_UNAVAILABLE
@@ -150,6 +151,20 @@ class ImportRejected(RetrographError):
         super().__init__(
             f"Line {line}: {reason} Nothing was imported; mend the line and import again.",
             path=path,
+        )
+        self.line = line
+        self.reason = reason
+
+
+class ImportStopped(RetrographError):
+    """A run that an import file asks for failed; all that stands before its line was taken."""
+
+    code = "IMPORT_STOPPED"
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(
+            f"Line {line}: {reason} What stands before this line was imported; mend the line and "
+            "import the file again, which changes nothing that is done."
         )
         self.line = line
         self.reason = reason

@@ -68,6 +68,12 @@ def test_a_rejected_import_says_line_and_reason() -> None:
     assert error.message.startswith("Line 12: The kind is missing.")
 
 
+def test_a_stopped_import_says_line_and_reason_and_what_was_taken() -> None:
+    error = errors.ImportStopped(12, "The run is too large.")
+    assert (error.line, error.reason) == (12, "The run is too large.")
+    assert error.message.startswith("Line 12: The run is too large. What stands before")
+
+
 @pytest.mark.parametrize("error", [errors.InvalidCursor, errors.InstantInFuture])
 def test_wrong_cursors_and_instants_are_wrong_input(error: type[RetrographError]) -> None:
     assert issubclass(error, errors.InvalidInput)
