@@ -59,6 +59,13 @@ fleet = Table(
     Column("created_at", BigInteger, nullable=False),
 )
 
+id_sequence = Table(
+    "id_sequence",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("next_id", BigInteger, nullable=False),
+)
+
 node = Table(
     "node",
     metadata,

@@ -12,7 +12,7 @@ from retrograph.rules.graph import Graph
 from retrograph.storage.graph_cache import Delta, EdgeRow, NodeRow, WarmGraph
 from retrograph.storage.records import EventType
 from retrograph.storage.snapshot import Snapshot
-from retrograph.storage.tables import metadata, outbox
+from retrograph.storage.tables import id_sequence, outbox
 
 
 @dataclass(slots=True)
@@ -109,8 +109,7 @@ class Write:
 
 def take_ids(write: Write, name: str, count: int) -> range:
     """The next `count` ids of a sequence (`node`, `edge`, `evidence` or `run`), ascending."""
-    table = metadata.tables["id_sequence"]
-    execute = write.snapshot.connection.execute
-    first = execute(select(table.c.next_id).where(table.c.name == name)).scalar_one()
-    execute(update(table).where(table.c.name == name).values(next_id=first + count))
+    execute, named = write.snapshot.connection.execute, id_sequence.c.name == name
+    first = execute(select(id_sequence.c.next_id).where(named)).scalar_one()
+    execute(update(id_sequence).where(named).values(next_id=first + count))
     return range(first, first + count)
