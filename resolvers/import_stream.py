@@ -1,0 +1,85 @@
+"""The lines of an import file, plain or gzip, with what can be wrong before a line is read."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, cast
+
+from retrograph.rules.errors import ImportRejected
+
+MAX_LINE_BYTES = 4 * 1024 * 1024
+"""Bytes of one line, decompressed: room for a payload of the greatest size, however escaped."""
+
+Progress = Callable[[str, int, int | None], None]
+"""Told what is being done, how much of it is done, and of how much, where that is known."""
+
+_BLOCK = 256 * 1024
+_GZIP = b"\x1f\x8b"
+_FOREIGN = {
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"PK\x03\x04": "zip",
+    b"\x28\xb5\x2f\xfd": "Zstandard",
+}
+
+
+def import_lines(
+    source: BinaryIO, size: int | None, progress: Progress
+) -> Iterator[tuple[int, bytes]]:
+    """The lines of `source` with their numbers from 1; gzip is known by its first bytes.
+
+    `size` is that of the source in bytes, for the progress.  Raises `ImportRejected` for a line
+    over `MAX_LINE_BYTES`, and for gzip data that is cut off or damaged.
+    """
+    counted = _Counted(source, size, progress)
+    number = 0
+    try:
+        with io.BufferedReader(counted, _BLOCK) as buffered:
+            for line in iter(_read_line(_decompressed(buffered)), b""):
+                number += 1
+                if len(line) > MAX_LINE_BYTES:
+                    raise ImportRejected(number, f"It is over {MAX_LINE_BYTES:,} bytes long.")
+                yield number, line
+    except EOFError:
+        raise ImportRejected(number + 1, "The gzip data is cut off here.") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise ImportRejected(number + 1, f"The gzip data is damaged: {error}.") from None
+
+
+class _Counted(io.RawIOBase):
+    """Passes a stream on and tells how far it was read; closing it leaves the stream open."""
+
+    def __init__(self, source: BinaryIO, size: int | None, progress: Progress) -> None:
+        super().__init__()
+        self._source, self._size, self._progress = source, size, progress
+        self._done = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # the buffer's type
+        block = self._source.read(len(buffer))
+        buffer[: len(block)] = block
+        self._done += len(block)
+        self._progress("Reading", self._done, self._size)
+        return len(block)
+
+
+def _decompressed(buffered: io.BufferedReader[Any]) -> io.BufferedReader[Any]:
+    head = buffered.peek(8)
+    if head.startswith(_GZIP):
+        packed = gzip.GzipFile(fileobj=cast(BinaryIO, buffered), mode="rb")
+        return io.BufferedReader(cast(io.RawIOBase, packed), _BLOCK)
+    for magic, name in _FOREIGN.items():
+        if head.startswith(magic):
+            raise ImportRejected(
+                1, f"The file is compressed by {name}; give plain or gzip JSON Lines."
+            )
+    return buffered
+
+
+def _read_line(stream: io.BufferedReader[Any]) -> Callable[[], bytes]:
+    return lambda: stream.readline(MAX_LINE_BYTES + 1)
