@@ -55,12 +55,12 @@ def _depths(parents: Ints, origins: Ints) -> Ints:
 
     A chain ends at a node that is its own parent; one with an origin is a step away from it.
     """
-    depths = (parents != np.arange(len(parents))).astype(np.int64)
+    depths: Ints = (parents != np.arange(len(parents))).astype(np.int64)
     while True:
         further = parents[parents]
         if np.array_equal(further, parents):
-            ends: Ints = origins[parents]
-            return depths + (ends != NO_CAUSE)
+            depths += origins[parents] != NO_CAUSE
+            return depths
         depths += depths[parents]
         parents = further
 
