@@ -1,0 +1,114 @@
+"""What can be set: by flags, else by `RETROGRAPH_*` variables, else the defaults.
+
+Nothing else in the project reads the environment.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from ipaddress import ip_address
+
+from retrograph.rules.errors import ConfigurationError, InvalidInput
+from retrograph.rules.limits import check_id
+
+PREFIX = "RETROGRAPH_"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the program runs.
+
+    `database` is a file or a URL; `port` 0 takes a free one; `tenant` and `fleet` are what
+    commands act on; `auth` says who may ask: with `none`, everybody who reaches this machine's
+    loopback acts as `tenant`, with every fleet and role.
+    """
+
+    database: str = "retrograph.db"
+    host: str = "127.0.0.1"
+    port: int = 8000
+    tenant: int = 1
+    fleet: int = 1
+    auth: str = "none"
+
+
+def load_settings(
+    flags: Mapping[str, str | None] | None = None,
+    environment: Mapping[str, str] = os.environ,
+    *,
+    defaults: Settings = Settings(),
+) -> Settings:
+    """The settings by `flags` (text by setting; None is not given), environment and defaults.
+
+    Raises `ConfigurationError` for a value that can't be; the message names where it came from.
+    """
+    chosen: dict[str, object] = {}
+    for name in (each.name for each in fields(Settings)):
+        flag, variable = (flags or {}).get(name), PREFIX + name.upper()
+        if flag is not None:
+            chosen[name] = _read(name, flag, f"--{name}")
+        elif variable in environment:
+            chosen[name] = _read(name, environment[variable], variable)
+        else:
+            chosen[name] = getattr(defaults, name)
+    return Settings(**chosen)  # type: ignore[arg-type]  # _read gives each its type
+
+
+def check_exposure(settings: Settings) -> None:
+    """Refuses to serve without authentication anywhere but on the loopback."""
+    if settings.auth == "none" and not is_loopback(settings.host):
+        raise ConfigurationError(
+            f"Without authentication the server answers on this machine alone; {settings.host} "
+            "can be reached from others. Use --host 127.0.0.1.",
+            path=("host",),
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host` is `localhost` or an address of 127.0.0.0/8 or ::1."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _read(name: str, text: str, origin: str) -> object:
+    return _READERS[name](text, origin)
+
+
+def _words(text: str, origin: str) -> str:
+    if not text.strip() or "\0" in text:
+        raise ConfigurationError(f"{origin} is empty; give a value, or leave it out.")
+    return text
+
+
+def _port(text: str, origin: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text[:6]) <= 65535):
+        raise ConfigurationError(f"{origin} is no port; give a number from 0 to 65535.")
+    return int(text)
+
+
+def _id(text: str, origin: str) -> int:
+    try:
+        return check_id(text)
+    except InvalidInput:
+        raise ConfigurationError(f"{origin} is no id; give a 64-bit integer.") from None
+
+
+def _auth(text: str, origin: str) -> str:
+    if text != "none":
+        raise ConfigurationError(f"{origin} knows only `none` so far.")
+    return text
+
+
+_READERS: Mapping[str, Callable[[str, str], object]] = {
+    "database": _words,
+    "host": _words,
+    "port": _port,
+    "tenant": _id,
+    "fleet": _id,
+    "auth": _auth,
+}

@@ -1,0 +1,63 @@
+"""Flags before variables before defaults; what can't be is refused, and says where it came from."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+
+from retrograph.rules.errors import ConfigurationError
+from retrograph.settings import Settings, check_exposure, load_settings
+
+
+def test_the_defaults_are_those_of_one_machine() -> None:
+    assert load_settings({}, {}) == Settings("retrograph.db", "127.0.0.1", 8000, 1, 1, "none")
+
+
+def test_a_flag_goes_before_a_variable_and_a_variable_before_a_default() -> None:
+    environment = {"RETROGRAPH_PORT": "9000", "RETROGRAPH_TENANT": "7", "PORT": "1"}
+    settings = load_settings({"port": "9001", "host": None}, environment)
+    assert (settings.port, settings.tenant, settings.host) == (9001, 7, "127.0.0.1")
+
+
+def test_a_command_may_have_defaults_of_its_own() -> None:
+    defaults = replace(Settings(), database="demo.db")
+    assert load_settings({}, {}, defaults=defaults).database == "demo.db"
+    assert load_settings({}, {"RETROGRAPH_DATABASE": "x"}, defaults=defaults).database == "x"
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Settings().port = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("port", value) for value in ("", "x", "-1", "65536", "80.0", "٣", "9" * 5000)),
+        *(("tenant", value) for value in ("", "one", "+1", "01", "1.0", str(2**63))),
+        *(("fleet", value) for value in ("x", " 1")),
+        ("auth", "token"),
+        ("database", ""),
+        ("host", " "),
+        ("database", "a\0b"),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused(name: str, value: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"--{name}"):
+        load_settings({name: value}, {})
+    with pytest.raises(ConfigurationError, match=f"RETROGRAPH_{name.upper()}"):
+        load_settings({}, {f"RETROGRAPH_{name.upper()}": value})
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "::1", "localhost", "LOCALHOST"])
+def test_the_loopback_needs_no_authentication(host: str) -> None:
+    check_exposure(replace(Settings(), host=host))
+
+
+@pytest.mark.parametrize(
+    "host", ["0.0.0.0", "::", "192.168.0.1", "localhost.example.com", "example.com", "127.1", ""]
+)
+def test_without_authentication_nothing_else_is_served(host: str) -> None:
+    with pytest.raises(ConfigurationError, match="--host 127"):
+        check_exposure(replace(Settings(), host=host))
