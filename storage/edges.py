@@ -22,6 +22,7 @@ from sqlalchemy import (
 )
 
 from retrograph.rules.edge_type import EdgeType
+from retrograph.rules.limits import MIN_ID
 from retrograph.storage.as_of import ZERO, Arm, over_arms
 from retrograph.storage.driven import drive
 from retrograph.storage.filters import EdgeFilter
@@ -35,7 +36,6 @@ from retrograph.storage.tables import edge
 
 COLUMNS = ("id", "type", "source_id", "target_id", "valid_from")
 _TYPES = {int(kind): kind for kind in EdgeType}
-_LOWEST_ID = -(2**63)
 _DIRECTIONS = {
     True: (Direction.DEPENDENTS, Direction.BOTH),
     False: (Direction.DEPENDENCIES, Direction.BOTH),
@@ -59,7 +59,7 @@ def page_edges(s: Snapshot, filter: EdgeFilter, first: int, after: int | None) -
         source_id=filter.source_id,
         target_id=filter.target_id,
         types=_given(filter.types),
-        after=_LOWEST_ID if after is None else after,
+        after=MIN_ID if after is None else after,
         rows=first + 1,
     )
     return page_of(s, [edge_record(s, row) for row in rows], first)
@@ -81,7 +81,7 @@ def edges_around(
         outgoing,
         ids=node_ids,
         types=_given(types),
-        after=_LOWEST_ID if after is None else after,
+        after=MIN_ID if after is None else after,
         rows=first + 1,
     )
     found: dict[int, list[EdgeRecord]] = {node_id: [] for node_id in node_ids}

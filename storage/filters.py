@@ -8,6 +8,10 @@ from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.validity import Validity
 from retrograph.storage.records import NodeKind, RunStatus
 
+_GREATEST = 0x10FFFF
+_SURROGATES = 0xD800
+_AFTER_SURROGATES = 0xE000
+
 
 @dataclass(frozen=True, slots=True)
 class NodeFilter:
@@ -37,3 +41,16 @@ class RunFilter:
     status: frozenset[RunStatus] | None = None
     root_id: int | None = None
     reason: str | None = None
+
+
+def after_prefix(prefix: str) -> str | None:
+    """The least text that follows every text with this prefix; None where there is none.
+
+    In the order of code points, which is that of UTF-8 bytes.  Surrogates are no characters, and
+    nothing follows a last character that is the greatest but what follows the text before it.
+    """
+    kept = prefix.rstrip(chr(_GREATEST))
+    if not kept:
+        return None
+    following = ord(kept[-1]) + 1
+    return kept[:-1] + chr(_AFTER_SURROGATES if following == _SURROGATES else following)

@@ -39,13 +39,13 @@ def find_nodes(s: Snapshot, refs: Collection[NodeRef]) -> dict[NodeRef, int]:
     by_key = {ref.key: ref for ref in refs if ref.key is not None}
     found = {by_id[id]: id for id in present(s, by_id)}
     if by_key:
-        found |= {by_key[row.key]: row.id for row in fetch(s, _ids_of_keys, keys=by_key)}
+        found |= {by_key[key]: id for id, key in fetch(s, _ids_of_keys, keys=by_key)}
     return found
 
 
 def present(s: Snapshot, ids: Collection[int]) -> set[int]:
     """Those of `ids` that are nodes at the instant."""
-    return {row.value for row in fetch(s, _present, ids=ids)} if ids else set()
+    return {id for (id,) in fetch(s, _present, ids=ids)} if ids else set()
 
 
 def nodes_by_id(s: Snapshot, ids: Collection[int]) -> dict[int, NodeRecord]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Concatenate, ParamSpec
 
-from sqlalchemy import BigInteger, ColumnElement, Executable, Row, bindparam
+from sqlalchemy import BigInteger, ColumnElement, Executable, bindparam
 
 from retrograph.storage.as_of import ZERO, Arm
 from retrograph.storage.profile import Profile
@@ -50,7 +50,7 @@ def prepared(build: Callable[Concatenate[Frame, P], Executable]) -> Callable[...
 
 def fetch(
     s: Snapshot, build: Callable[..., Executable], *shape: Hashable, **values: object
-) -> Sequence[Row[Any]]:
+) -> Sequence[tuple[Any, ...]]:
     """The rows of a prepared statement, with the snapshot's scope and instant and `values`."""
     statement = build(Frame(s.profile.name, s.current, s.profile), *shape)
     scope = {"tenant_id": s.tenant_id, "fleet_id": s.fleet_id, "instant": s.instant}
