@@ -9,16 +9,14 @@ from sqlalchemy import Connection, insert, select, update
 from retrograph.storage.tables import fleet
 
 
-def read_clocks(
-    connection: Connection, tenant_id: int, fleet_ids: Sequence[int]
-) -> dict[int, int]:
+def read_clocks(connection: Connection, tenant_id: int, fleet_ids: Sequence[int]) -> dict[int, int]:
     """The last committed instant of each of the fleets that exist."""
     rows = connection.execute(
         select(fleet.c.fleet_id, fleet.c.clock)
         .where(fleet.c.tenant_id == tenant_id, fleet.c.fleet_id.in_(fleet_ids))
         .order_by(fleet.c.fleet_id)
     )
-    return dict(rows.tuples().all())
+    return {row.fleet_id: row.clock for row in rows}
 
 
 def fleet_ids_of(connection: Connection, tenant_id: int) -> list[int]:

@@ -112,7 +112,7 @@ def edges_out_of(write: Write, source_ids: Collection[int]) -> set[EdgeRow]:
             table.c.source_id.in_(id_set(source_ids)),
         )
     )
-    return set(rows.tuples())
+    return {(source, target, kind) for source, target, kind in rows}
 
 
 def _load(

@@ -2,7 +2,8 @@
 
 Jobs that wait while another commits share the next transaction, so that one flush to the disk
 serves them all.  Each has an instant and a verdict of its own: a job that fails is rolled back to
-its savepoint and takes nobody with it.
+its savepoint and takes nobody with it.  Verdicts come after the commit, refusals too: what a job
+was refused for may be what an earlier job of its transaction wrote.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, Protocol
 
 from sqlalchemy import Connection
@@ -36,10 +37,20 @@ class Group(Protocol):
 Job = Callable[[Connection, Any], Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Queued:
+    """A job; `answer` or `error` is what came of it, and becomes its verdict."""
+
     job: Job
     verdict: Future[Any]
+    answer: Any = None
+    error: Exception | None = None
+
+    def settle(self) -> None:
+        if self.error is None:
+            self.verdict.set_result(self.answer)
+        else:
+            self.verdict.set_exception(self.error)
 
 
 class Writer:
@@ -50,21 +61,25 @@ class Writer:
         self._make_group = make_group
         self._queue: SimpleQueue[_Queued | None] = SimpleQueue()
         self._closed = False
+        self._gate = Lock()  # nothing is queued behind the end
         self._thread = Thread(target=self._work, name="retrograph-writer", daemon=True)
         self._thread.start()
 
-    def run(self, job: Job) -> Any:  # noqa: ANN401 (whatever the job returns)
+    def run(self, job: Job) -> Any:
         """Waits for the job's commit and returns what it returned, or raises what it raised."""
-        if self._closed:
-            raise DatabaseUnavailable("The store is closed; open it again.")
-        verdict: Future[Any] = Future()
-        self._queue.put(_Queued(job, verdict))
-        return verdict.result()
+        queued = _Queued(job, Future())
+        with self._gate:
+            if self._closed:
+                raise DatabaseUnavailable("The store is closed; open it again.")
+            self._queue.put(queued)
+        return queued.verdict.result()
 
     def close(self) -> None:
         """Finishes what is queued and ends the thread."""
-        self._closed = True
-        self._queue.put(None)
+        with self._gate:
+            if not self._closed:
+                self._closed = True
+                self._queue.put(None)
         self._thread.join()
 
     def _work(self) -> None:
@@ -87,34 +102,28 @@ class Writer:
         group = self._make_group()
         try:
             with self._profile.writer().begin() as connection:
-                done = [(queued, self._attempt(connection, queued, group)) for queued in jobs]
+                for queued in jobs:
+                    self._attempt(connection, queued, group)
         except Exception as error:  # noqa: BLE001 (handed to whoever waits for it)
             for queued in jobs:
-                _fail(queued.verdict, error)
+                queued.verdict.set_exception(error)
             return
         group.publish()
-        for queued, answer in done:
-            if not queued.verdict.done():
-                queued.verdict.set_result(answer)
+        for queued in jobs:
+            queued.settle()
         self._tidy()
 
-    def _attempt(self, connection: Connection, queued: _Queued, group: Group) -> Any:  # noqa: ANN401
+    def _attempt(self, connection: Connection, queued: _Queued, group: Group) -> None:
         try:
             with connection.begin_nested():
-                return queued.job(connection, group)
+                queued.answer = queued.job(connection, group)
         except Exception as error:
             if not self._profile.in_transaction(connection):
                 raise  # the engine gave up the whole transaction: every job of the group fails
-            queued.verdict.set_exception(error)
-            return None
+            queued.error = error
 
     def _tidy(self) -> None:
         try:
             self._profile.tidy()
-        except Exception:
+        except Exception:  # noqa: BLE001 (a commit stands, whatever comes of tidying up)
             _log.exception("housekeeping after a commit failed; it is tried again after the next")
-
-
-def _fail(verdict: Future[Any], error: Exception) -> None:
-    if not verdict.done():
-        verdict.set_exception(error)
