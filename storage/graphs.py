@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
-
 from retrograph.rules.graph import Graph
-from retrograph.storage.as_of import arms, keyed_arms, over_arms
 from retrograph.storage.named import run_named
 from retrograph.storage.snapshot import Snapshot
-from retrograph.storage.tables import edge, node, node_state
 
 
 def load_graph_by_columns(snapshot: Snapshot) -> Graph:
-    """The present: each column as one text, which is three times as fast as rows are."""
-    nodes = run_named(snapshot, "load_graph_nodes").one()
-    edges = run_named(snapshot, "load_graph_edges").one()
+    """The graph at the instant: each column as a few texts, a multiple faster than rows are."""
+    place = "" if snapshot.current else "_as_of"
     return Graph.parse(
-        [column or "" for column in nodes],
-        [column or "" for column in edges],
+        _columns(snapshot, f"load_graph_nodes{place}"),
+        _columns(snapshot, f"load_graph_edges{place}"),
     )
 
 
-def load_graph_by_rows(snapshot: Snapshot) -> Graph:
-    """Any instant, on any engine."""
-    states = over_arms(
-        keyed_arms(snapshot, node_state, node.c.id),
-        lambda arm: select(node.c.id, arm.c.validity, arm.c.projected, arm.c.pinned).where(
-            node.c.tenant_id == snapshot.tenant_id, node.c.fleet_id == snapshot.fleet_id
-        ),
-    )
-    edges = over_arms(
-        arms(snapshot, edge),
-        lambda arm: select(arm.c.source_id, arm.c.target_id, arm.c.type).where(
-            arm.c.tenant_id == snapshot.tenant_id, arm.c.fleet_id == snapshot.fleet_id
-        ),
-    )
-    execute = snapshot.connection.execute
-    return Graph.build(execute(states).tuples().all(), execute(edges).tuples().all())
+def _columns(snapshot: Snapshot, query: str) -> list[str]:
+    """The columns of a query whose rows each hold a part of every column, or nulls for none."""
+    rows = run_named(snapshot, query, instant=snapshot.instant).all()
+    return [",".join(filter(None, column)) for column in zip(*rows, strict=True)]

@@ -18,7 +18,7 @@ from retrograph.rules.errors import (
 )
 from retrograph.rules.graph import Graph
 from retrograph.storage.as_of import Arm, Instant, paired_arms, paired_keyed_arms
-from retrograph.storage.graphs import load_graph_by_columns, load_graph_by_rows
+from retrograph.storage.graphs import load_graph_by_columns
 from retrograph.storage.id_set import id_set
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.sqlite_migrations import migrate_file
@@ -97,8 +97,8 @@ class SqliteProfile:
         return paired_keyed_arms(versioned, instant, key, current=current)
 
     def load_graph(self, snapshot: Snapshot) -> Graph:
-        """The present by whole columns, the past by rows."""
-        return (load_graph_by_columns if snapshot.current else load_graph_by_rows)(snapshot)
+        """By whole columns, the present and the past."""
+        return load_graph_by_columns(snapshot)
 
     def keep_history(self, snapshot: Snapshot, versioned: Versioned, ids: list[int]) -> None:
         """SQLite versions nothing by itself."""
