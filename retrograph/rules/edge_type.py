@@ -44,24 +44,17 @@ LIFTING: tuple[EdgeType, ...] = (EdgeType.CONTRADICTS, EdgeType.SUPERSEDES)
 
 SUPPORT_EFFECT: bytes = bytes(
     (
-        # none stands, none of severity <= 1 | none stands | one stands (mild or not)
         *(HEALTHY, HEALTHY, HEALTHY, HEALTHY),  # no supporter was raised
         *(STALE, STALE, HEALTHY, HEALTHY),  # the worst raised supporter is potentially stale
         *(FALLEN, STALE, STALE, STALE),  # the worst raised supporter is worse than that
     )
 )
-"""What `SUPPORTED_BY` passes to a target, by `support_case`.
+"""What `SUPPORTED_BY` passes to a target, at `raised * 4 + stands * 2 + mild`.
+
+`raised` is the worst severity, at most 2, among the supporters that were raised; `stands` is 1
+if any supporter stands, `mild` 1 if any has a severity of 0 or 1.
 
 Where a supporter stands, a potentially stale one passes nothing and a worse one passes 1. Where
-none stands, it is the least severity among all supporters, at most 2, where a healthy supporter
-that doesn't stand counts 1: hence 1 if one of severity 0 or 1 is left, and 2 otherwise.
+none stands, the effect is the least severity among all supporters, at most 2, where a healthy
+supporter that doesn't stand counts 1: hence 1 if a mild one is left, and 2 otherwise.
 """
-
-
-def support_case(raised: int, stands: bool, mild: bool) -> int:
-    """Return the index into `SUPPORT_EFFECT`.
-
-    `raised` is the worst severity among the raised supporters (2 and 3 count alike), `stands`
-    whether any supporter stands, `mild` whether any supporter has a severity of 0 or 1.
-    """
-    return 4 * min(raised, FALLEN) + 2 * stands + mild

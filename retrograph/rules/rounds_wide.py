@@ -48,8 +48,8 @@ class WideRounds:
         dependents = self._run.structure.dependents
         positions, counts = dependents.spread(frontier)
         targets = dependents.node[positions]
-        severity = np.repeat(self._severity[frontier], counts)
-        effects = np.minimum(self._run.structure.ceilings[positions], severity)
+        sources = np.repeat(frontier, counts)
+        effects = np.minimum(self._run.structure.ceilings[positions], self._severity[sources])
         rises = np.flatnonzero(effects > self._severity[targets])[::-1]
         rises = rises[np.argsort(effects[rises], kind="stable")]
         targets, order = targets[rises], np.arange(len(rises))
@@ -59,7 +59,7 @@ class WideRounds:
         raised: Ints = targets[last]
         rises = rises[last]
         self._pending[raised] = effects[rises]
-        self._run.cause[raised] = np.repeat(frontier, counts)[rises]
+        self._run.cause[raised] = sources[rises]
         return raised
 
     def _judge_offers(self) -> Ints:

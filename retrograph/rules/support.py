@@ -54,10 +54,10 @@ class Support:
     def take_judged(self) -> set[int]:
         """Return the targets to judge, and forget them."""
         targets = set(self.judged)
-        for wave in self.judged_wide:
-            targets.update(wave.tolist())
         self.judged.clear()
-        self.judged_wide.clear()
+        if self.judged_wide:
+            targets.update(np.concatenate(self.judged_wide).tolist())
+            self.judged_wide.clear()
         return targets
 
     def take_judged_wide(self) -> Ints:

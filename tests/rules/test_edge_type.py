@@ -13,7 +13,6 @@ from retrograph.rules.edge_type import (
     PROPAGATING,
     SUPPORT_EFFECT,
     EdgeType,
-    support_case,
 )
 from retrograph.rules.graph import Graph
 from retrograph.rules.validity import RAISED, severity
@@ -67,7 +66,7 @@ def test_support_effect_is_the_rule_for_all_supporters() -> None:
             least = min(max(number, 1) for number, _ in supporters)
             expected = (0 if raised == 1 else 1) if stands else min(2, least)
             mild = any(number <= 1 for number, _ in supporters)
-            assert SUPPORT_EFFECT[support_case(raised, stands, mild)] == expected
+            assert SUPPORT_EFFECT[min(raised, 2) * 4 + stands * 2 + mild] == expected
 
 
 def test_types_are_either_followed_or_lifting() -> None:
