@@ -204,6 +204,19 @@ class PathRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """The nodes around some roots, nearest first, and the edges between them.
+
+    `truncated` tells that there are more nodes than it holds.
+    """
+
+    node_ids: list[int]
+    edges: list[EdgeRecord]
+    truncated: bool
+    as_of: int
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeRecord:
     """What became of one node or edge after `from` and up to `to`; `at` is its last change."""
 
