@@ -37,7 +37,9 @@ class Adjacency:
         counts = self.start[owners + 1] - first
         ends = np.cumsum(counts)
         total = int(ends[-1]) if len(ends) else 0
-        return np.repeat(first - ends + counts, counts) + np.arange(total), counts
+        positions = np.repeat(first - ends + counts, counts)
+        positions += np.arange(total)
+        return positions, counts
 
     def of(self, owners: Ints) -> Ints:
         """Return all neighbours of `owners`, repeated as often as they occur."""
@@ -75,6 +77,27 @@ def distinct_sorted(values: Ints) -> Ints:
     return values[np.concatenate(([True], values[1:] != values[:-1]))]
 
 
+def among(ascending: Ints, values: Ints) -> tuple[Ints, Flags]:
+    """Return where each value stands, or would stand, and whether it is there."""
+    places = np.searchsorted(ascending, values)
+    if not len(ascending):
+        return places, np.zeros(len(values), np.bool_)
+    found: Flags = ascending[np.minimum(places, len(ascending) - 1)] == values
+    return places, found
+
+
+def without(ascending: Ints, values: Ints) -> Ints:
+    """Return the distinct ascending numbers less the values, which need not be among them."""
+    places, found = among(ascending, values)
+    return np.delete(ascending, places[found]) if found.any() else ascending
+
+
+def merged(ascending: Ints, values: Ints) -> Ints:
+    """Return the distinct ascending numbers and the values, distinct and ascending as well."""
+    places, found = among(ascending, values)
+    return ascending if found.all() else np.insert(ascending, places[~found], values[~found])
+
+
 class Locator:
     """Finds where an id stands among ascending ids: by a table where they lie close together."""
 
@@ -91,11 +114,9 @@ class Locator:
 
     def find(self, wanted: Ints) -> Ints:
         """Return the position of each wanted id, -1 for an unknown one."""
-        if not len(self._ids):
-            return np.full(len(wanted), -1, np.int64)
         if self._table is None:
-            place = np.minimum(np.searchsorted(self._ids, wanted), len(self._ids) - 1)
-            return np.where(self._ids[place] == wanted, place, -1)
+            places, found = among(self._ids, wanted)
+            return np.where(found, places, -1)
         last = int(self._ids[-1])
         inside = (wanted >= self._lowest) & (wanted <= last)
         place = self._table[np.clip(wanted, self._lowest, last) - self._lowest]

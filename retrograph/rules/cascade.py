@@ -14,7 +14,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from retrograph.rules.arrays import Ints, Octets
+from retrograph.rules.arrays import Flags, Ints, Octets
 from retrograph.rules.chains import NO_CAUSE, Chains, chains
 from retrograph.rules.errors import RunTooLarge
 from retrograph.rules.graph import Graph
@@ -150,8 +150,8 @@ def _cascade(run: Run, found: Chains, effects: Mapping[int, Validity]) -> Cascad
         after=after.tolist(),
         stored_before=stored.tolist(),
         stored_after=np.where(kept, stored, after).tolist(),
-        causes=_or_none(found.causes, found.causes),
-        origins=_or_none(found.origins, graph.structure.ids[found.origins]),
+        causes=_or_none(found.causes, found.causes == NO_CAUSE),
+        origins=_or_none(graph.structure.ids[found.origins], found.origins == NO_CAUSE),
         depths=_shallow(found.depths).tolist(),
     )
 
@@ -162,14 +162,11 @@ def _shallow(depths: Ints) -> Ints | Octets:
     return depths.astype(np.uint8) if deepest < 256 else depths
 
 
-def _or_none(marks: Ints, values: Ints) -> list[int | None]:
-    """Return the values, None where the mark says that there is none."""
-    if not len(marks):
-        return []
-    missing = np.flatnonzero(marks == NO_CAUSE).tolist()
-    if len(missing) == len(marks):
-        return [None] * len(marks)
+def _or_none(values: Ints, missing: Flags) -> list[int | None]:
+    """Return the values, None where one is missing."""
+    if missing.all():
+        return [None] * len(values)
     listed: list[int | None] = values.tolist()
-    for ordinal in missing:
+    for ordinal in np.flatnonzero(missing).tolist():
         listed[ordinal] = None
     return listed

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from retrograph.rules.arrays import Ints, Octets, columns, parsed_columns
+from retrograph.rules.arrays import Ints, Octets, among, columns, merged, parsed_columns, without
 from retrograph.rules.errors import NotFound
 from retrograph.rules.standing import Standing, has_ground
 from retrograph.rules.standing_update import updated
@@ -125,9 +125,8 @@ class Graph:
         rows = _last_of_each(columns(nodes, 4))
         added, removed = columns(edges_added, 3), columns(edges_removed, 3)
         gone = np.fromiter(removed_nodes, np.int64)
-        places = np.searchsorted(self.structure.ids, rows[:, 0])
-        fresh = ~np.isin(rows[:, 0], self.structure.ids)
-        if fresh.any() or len(added) or len(removed) or len(gone):
+        places, known = among(self.structure.ids, rows[:, 0])
+        if not known.all() or len(added) or len(removed) or len(gone):
             return self._restructured(rows, added, removed, gone)
         return self._restated(places, rows)
 
@@ -145,16 +144,16 @@ class Graph:
 
     def _restructured(self, rows: Ints, added: Ints, removed: Ints, gone: Ints) -> Graph:
         old = self.structure
-        left = ~np.isin(old.ids, gone)
-        survivors = old.ids[left]
-        ids = np.union1d(survivors, rows[:, 0])
-        edges = np.setdiff1d(old.edges, pack_rows(old.ids, removed), assume_unique=True)
+        survivors = without(old.ids, gone)
+        ids = merged(survivors, rows[:, 0])
+        edges = without(old.edges, pack_rows(old.ids, removed))
         edges = moved(moved(edges, old.ids, survivors), survivors, ids)
-        edges = np.union1d(edges, pack_rows(ids, added))
+        edges = merged(edges, pack_rows(ids, added))
+        left, places = np.searchsorted(old.ids, survivors), np.searchsorted(ids, survivors)
         arrays = []
         for before, put in zip(self._columns(), _states(rows), strict=True):
             array = np.empty(len(ids), np.uint8)
-            array[np.searchsorted(ids, survivors)] = before[left]
+            array[places] = before[left]
             array[np.searchsorted(ids, rows[:, 0])] = put
             arrays.append(array)
         return Graph(Structure.build(ids, edges), *arrays)

@@ -94,6 +94,8 @@ def pack_rows(ids: Ints, rows: Ints) -> Ints:
 
 def moved(edges: Ints, old_ids: Ints, new_ids: Ints) -> Ints:
     """Return edges among `old_ids` as edges among `new_ids`, those of lost nodes left out."""
+    if np.array_equal(new_ids[: len(old_ids)], old_ids):
+        return edges
     places = Locator(new_ids).find(old_ids)
     source, target = places[_sources(edges)], places[_targets(edges)]
     kept = (source >= 0) & (target >= 0)
