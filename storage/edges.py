@@ -127,6 +127,13 @@ def edge_record(s: Snapshot, row: Sequence[Any]) -> EdgeRecord:
     )
 
 
+def whole(
+    frame: Frame, source: ColumnElement[int], target: ColumnElement[int]
+) -> tuple[ColumnElement[bool], ...]:
+    """The edge is no loop, and both its ends are nodes."""
+    return source != target, is_node(frame, source), is_node(frame, target)
+
+
 @prepared
 def _by_id(frame: Frame) -> Executable:
     ids = id_rows()
@@ -134,7 +141,7 @@ def _by_id(frame: Frame) -> Executable:
     def build(arm: Arm) -> Select[Any]:
         joined = drive(ids, (arm.table, arm.c.id == ids.c.value))
         chosen = select(*_columns(arm)).select_from(joined)
-        return chosen.where(*within_scope(arm), *_whole(frame, arm))
+        return chosen.where(*within_scope(arm), *whole(frame, *_ends(arm, True)))
 
     return over_arms(frame.keyed_arms(edge, ids.c.value), build)
 
@@ -143,7 +150,7 @@ def _by_id(frame: Frame) -> Executable:
 def _page(frame: Frame, by_source: bool, by_target: bool) -> Executable:
     def build(arm: Arm) -> Select[Any]:
         chosen = select(*_columns(arm)).where(
-            arm.c.id > bindparam("after"), _typed(arm), *_whole(frame, arm)
+            arm.c.id > bindparam("after"), _typed(arm), *whole(frame, *_ends(arm, True))
         )
         if by_source:
             chosen = chosen.where(arm.c.source_id == bindparam("source_id"))
@@ -213,12 +220,6 @@ def _meeting(
     return chosen.select_from(drive(ids, (arm.table, near == ids.c.value))).where(
         *scoped(arm), _typed(arm), near != far, is_node(frame, ids.c.value), is_node(frame, far)
     )
-
-
-def _whole(frame: Frame, arm: Arm) -> tuple[ColumnElement[bool], ...]:
-    """The edge is no loop and both its ends are nodes."""
-    source, target = _ends(arm, True)
-    return source != target, is_node(frame, source), is_node(frame, target)
 
 
 def _ends(arm: Arm, outgoing: bool) -> tuple[ColumnElement[int], ColumnElement[int]]:

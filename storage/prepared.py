@@ -8,7 +8,7 @@ not).  Values, the scope and the instant among them, are parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Concatenate, ParamSpec
 
@@ -33,14 +33,19 @@ class Frame:
     engine: str
     current: bool
     profile: Profile = field(compare=False, repr=False)
+    instant: ColumnElement[int] = field(default=INSTANT, compare=False, repr=False)
 
     def arms(self, versioned: Versioned) -> list[Arm]:
         """See `retrograph.storage.as_of.arms`."""
-        return self.profile.arms(versioned, INSTANT, current=self.current)
+        return self.profile.arms(versioned, self.instant, current=self.current)
 
     def keyed_arms(self, versioned: Versioned, key: ColumnElement[int]) -> list[Arm]:
         """See `retrograph.storage.as_of.keyed_arms`."""
-        return self.profile.keyed_arms(versioned, INSTANT, key, current=self.current)
+        return self.profile.keyed_arms(versioned, self.instant, key, current=self.current)
+
+    def at(self, instant: ColumnElement[int]) -> Frame:
+        """The frame of an instant in the past that the statement itself finds."""
+        return replace(self, current=False, instant=instant)
 
 
 def prepared(build: Callable[Concatenate[Frame, P], Executable]) -> Callable[..., Executable]:

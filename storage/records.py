@@ -218,10 +218,15 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRecord:
-    """What became of one node or edge after `from` and up to `to`; `at` is its last change."""
+    """What became of one node or edge in a window of time; `at` is its last change in it.
+
+    `as_of` is the instant at which it can be read: the end of the window, or, if it was removed,
+    the last one at which it was there.
+    """
 
     at: int
     kind: ChangeKind
+    as_of: int
     node_id: int | None = None
     edge: EdgeRecord | None = None
 

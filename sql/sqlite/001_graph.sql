@@ -28,7 +28,6 @@ CREATE TABLE node (
 ) STRICT;
 CREATE UNIQUE INDEX node_by_key ON node (tenant_id, fleet_id, key) WHERE key IS NOT NULL;
 CREATE INDEX node_by_fleet ON node (tenant_id, fleet_id, id);
-CREATE INDEX node_by_creation ON node (tenant_id, fleet_id, created_at);
 
 -- Narrow on purpose: a cascade rewrites these rows, never payloads.
 -- validity is what the node says; projected is what cascades left on it (they differ only under a pin).
@@ -78,6 +77,7 @@ CREATE TABLE node_content (
     expires_at INTEGER,
     valid_from INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX node_content_opened ON node_content (tenant_id, fleet_id, valid_from);
 
 CREATE TABLE node_content_history (
     id INTEGER NOT NULL,
@@ -92,7 +92,7 @@ CREATE TABLE node_content_history (
     PRIMARY KEY (id, valid_to, valid_from),
     CHECK (valid_from < valid_to)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX node_content_closed ON node_content_history (tenant_id, fleet_id, valid_to, id);
+CREATE INDEX node_content_history_opened ON node_content_history (tenant_id, fleet_id, valid_from, id);
 
 CREATE TABLE edge (
     id INTEGER PRIMARY KEY,
