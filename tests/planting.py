@@ -41,7 +41,10 @@ def plant_edges(
 
 
 def plant_case(store: Store, case: dict[str, Any]) -> dict[int, int]:
-    """Plants a shared case, nodes in the order of their ids; returns the stored id of each."""
+    """Plants a shared case, nodes in the order of their ids; returns the stored id of each.
+
+    The edges are of the fleet that the root belongs to.
+    """
     ids: dict[int, int] = {}
     rows = sorted(case["nodes"], key=lambda row: row["id"])
     for (tenant, fleet), group in groupby(rows, key=lambda row: (row["tenant"], row["fleet"])):
@@ -52,8 +55,12 @@ def plant_case(store: Store, case: dict[str, Any]) -> dict[int, int]:
         ]
         planted = plant_nodes(store, nodes, tenant, fleet)
         ids.update(zip((row["id"] for row in members), planted, strict=True))
-    plant_edges(
-        store,
-        [(ids[e["source"]], ids[e["target"]], EdgeType[e["type"]]) for e in case["edges"]],
-    )
+    edges = [(ids[e["source"]], ids[e["target"]], EdgeType[e["type"]]) for e in case["edges"]]
+    plant_edges(store, edges, *fleet_of(case))
     return ids
+
+
+def fleet_of(case: dict[str, Any]) -> tuple[int, int]:
+    """The tenant and the fleet of a shared case's root."""
+    root = case["invalidate"]["root"]
+    return next((row["tenant"], row["fleet"]) for row in case["nodes"] if row["id"] == root)
