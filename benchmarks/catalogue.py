@@ -1,0 +1,20 @@
+"""All benchmarks by name, in the order of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from benchmarks.cascades import against_executemany, growth
+from benchmarks.literal import literal
+from benchmarks.measure import Row
+from benchmarks.sizes import Sizes
+
+Benchmark = Callable[[Path, Sizes], Iterator[Row]]
+"""Measures in an empty folder of its own and gives rows as they are known."""
+
+BENCHMARKS: Mapping[str, Benchmark] = {
+    "cascade": against_executemany,
+    "literal": literal,
+    "growth": growth,
+}

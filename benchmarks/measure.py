@@ -1,0 +1,85 @@
+"""Ratios of times that were taken in turn, so that a busy machine slows both sides alike."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+
+Task = Callable[[], float]
+"""Does something once and returns the seconds of the part that counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the table: what was compared, the ratios of the rounds, and the aim.
+
+    Without `at_least` the aim is an upper bound.  `note` gives the median times.
+    """
+
+    what: str
+    ratios: tuple[float, ...]
+    aim: float
+    note: str
+    at_least: bool = False
+
+    @property
+    def ratio(self) -> float:
+        """The median of the rounds."""
+        return median(self.ratios)
+
+    @property
+    def met(self) -> bool:
+        """Whether the median meets the aim."""
+        return self.ratio >= self.aim if self.at_least else self.ratio <= self.aim
+
+
+def timed(action: Callable[[], object]) -> float:
+    """The seconds that `action` takes, collections of garbage not among them."""
+    gc.collect()
+    gc.disable()
+    try:
+        start = perf_counter()
+        action()
+        return perf_counter() - start
+    finally:
+        gc.enable()
+
+
+def interleaved(rounds: int, tasks: Mapping[str, Task]) -> dict[str, list[float]]:
+    """The seconds of each task in each round; within a round each runs once, in turn.
+
+    A round that isn't counted comes first: it fills the caches of statements and files.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in tasks}
+    for round_number in range(rounds + 1):
+        for name, task in tasks.items():
+            taken = task()
+            if round_number:
+                seconds[name].append(taken)
+    return seconds
+
+
+def compare(
+    what: str,
+    aim: float,
+    seconds: dict[str, list[float]],
+    ours: str,
+    theirs: str,
+    *,
+    scale: float = 1.0,
+) -> Row:
+    """The row for the time of `ours` over that of `theirs`, round by round, times `scale`."""
+    pairs = zip(seconds[ours], seconds[theirs], strict=True)
+    note = " / ".join(f"{as_time(median(seconds[name]))} {name}" for name in (ours, theirs))
+    return Row(what, tuple(scale * one / other for one, other in pairs), aim, note)
+
+
+def as_time(seconds: float) -> str:
+    """Seconds to three digits, in a unit that suits them."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} µs"

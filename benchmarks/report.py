@@ -1,0 +1,53 @@
+"""The table of results, as text for a terminal and for the README."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sqlite3
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.measure import Row
+
+README = Path(__file__).with_name("README.md")
+
+_BEGIN, _END = "<!-- results -->\n", "<!-- end of results -->"
+_HEAD = "| what | ratio (spread) | aim | met | median times |\n|---|---|---|---|---|\n"
+
+
+def line(row: Row) -> str:
+    """A row as a line of the table."""
+    low, high = (_number(of(row.ratios)) for of in (min, max))
+    bound = "≥" if row.at_least else "≤"
+    met = "yes" if row.met else "**no**"
+    cells = (
+        row.what,
+        f"{_number(row.ratio)} ({low}–{high})",
+        f"{bound} {row.aim:,}",
+        met,
+        row.note,
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def write_readme(rows: Iterable[Row]) -> None:
+    """Puts the table where the README has the last one."""
+    text = README.read_text(encoding="utf-8")
+    before, rest = text.split(_BEGIN)
+    _, after = rest.split(_END)
+    table = f"{_conditions()}\n\n{_HEAD}{''.join(map(line, rows))}"
+    README.write_text(f"{before}{_BEGIN}{table}{_END}{after}", encoding="utf-8")
+
+
+def _conditions() -> str:
+    return (
+        f"Measured on {datetime.now(UTC):%Y-%m-%d} with `python -m benchmarks`: "
+        f"{os.cpu_count()} cores ({platform.machine()}), {platform.system()}, "
+        f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}."
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
