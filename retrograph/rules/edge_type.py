@@ -36,6 +36,11 @@ The effect of an edge is the lesser of this ceiling and the severity of its sour
 a dependent worse than its source. `SUPPORTED_BY` asks all supporters: see `SUPPORT_EFFECT`.
 """
 
+EFFECT: tuple[bytes, ...] = tuple(
+    bytes(min(ceiling, severity) for ceiling in range(DEAD + 1)) for severity in range(DEAD + 1)
+)
+"""The effect of an edge, `EFFECT[severity of its source][its ceiling]`."""
+
 PROPAGATING: tuple[EdgeType, ...] = tuple(EdgeType(number) for number in CEILING)
 """The five types that a cascade follows."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from retrograph.rules.edge_type import EFFECT
 from retrograph.rules.run import Run, smaller
 from retrograph.rules.support_narrow import NarrowSupport
 
@@ -16,6 +17,7 @@ class NarrowRounds:
         self._target = dependents.node.data
         self._ceiling = run.structure.ceilings.data
         self._supported = run.structure.supported.start.data
+        self._fan_out = run.structure.fan_out.data
         self._cause = run.cause.data
         self._support: NarrowSupport | None = None
 
@@ -24,9 +26,9 @@ class NarrowRounds:
         left = self._run.most - len(frontier)
         if left < 0:
             return False
-        start = self._start
+        fan_out = self._fan_out
         for node in frontier:
-            left -= start[node + 1] - start[node]
+            left -= fan_out[node + 1] - fan_out[node]
         return left >= 0
 
     def rounds(self, frontier: list[int]) -> list[int]:
@@ -54,10 +56,9 @@ class NarrowRounds:
         severities, cause = self._run.severity, self._cause
         pending: dict[int, int] = {}
         for node in frontier:
-            severity = severities[node]
+            effects = EFFECT[severities[node]]
             for edge in range(start[node], start[node + 1]):
-                effect = ceilings[edge]
-                effect = min(effect, severity)
+                effect = effects[ceilings[edge]]
                 target = targets[edge]
                 if effect > severities[target] and effect > pending.get(target, 0):
                     pending[target] = effect

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from retrograph.rules.arrays import Ints, Octets
+from retrograph.rules.arrays import Flags, Ints, Octets
 from retrograph.rules.run import Run
 from retrograph.rules.support_wide import WideSupport
 
@@ -17,7 +17,8 @@ class WideRounds:
         self._severity: Octets = np.frombuffer(run.severity, np.uint8)
         self._before: Octets = np.frombuffer(run.before, np.uint8)
         self._pending: Octets = np.zeros(len(run.severity), np.uint8)
-        self._frozen: Ints = np.array(sorted(run.frozen), np.int64)
+        self._frozen: Flags = np.zeros(len(run.severity) if run.frozen else 0, np.bool_)
+        self._frozen[list(run.frozen)] = True
         self._support: WideSupport | None = None
 
     def rounds(self, frontier: list[int]) -> list[int]:
@@ -84,8 +85,9 @@ class WideRounds:
         """Raise the nodes to what is pending for them; return them, ascending."""
         run = self._run
         if len(self._frozen):
-            self._pending[rising[np.isin(rising, self._frozen)]] = 0
-            rising = rising[self._pending[rising] > 0]
+            frozen = self._frozen[rising]
+            self._pending[rising[frozen]] = 0
+            rising = rising[~frozen]
         rising = np.sort(rising)
         old = self._severity[rising]
         self._severity[rising] = self._pending[rising]

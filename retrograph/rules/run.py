@@ -18,8 +18,8 @@ class Run:
     they differ. `cause` tells for a raised node who raised it last: a node that had risen by
     then, the node itself (a root), or `~source` for a source that had not risen. `offers` are
     effects that sources which have not risen pass in the first round: target -> (effect, cause).
-    `frozen` nodes never rise. No more than `limit` nodes may rise. Rounds
-    of at most `most` nodes and edges go node by node, larger ones as columns.
+    `frozen` nodes never rise. No more than `limit` nodes may rise. Rounds of at most `most` nodes
+    and edges go node by node, larger ones as columns.
     """
 
     __slots__ = (

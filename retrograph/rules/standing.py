@@ -26,16 +26,18 @@ NARROW = 64
 
 @dataclass(slots=True)
 class Standing:
-    """By place: `stands` and `grounded` are 0 or 1; `standing` counts the supporters that stand,
-    `mild` those of severity 0 or 1; `top` is the highest rank so far.
+    """By place: whether a node stands, whether it has ground of its own, its rank and cursor, how
+    many of its supporters stand, and how many are mild, of severity 0 or 1.
+
+    `stands` and `grounded` are 0 or 1; `top` is the highest rank so far.
     """
 
     stands: bytearray
     grounded: bytes
     rank: Ints
     cursor: Ints
-    standing: Ints
-    mild: Ints
+    standing_supporters: Ints
+    mild_supporters: Ints
     top: int
 
     @classmethod
@@ -52,8 +54,8 @@ class Standing:
             grounded=own.tobytes(),
             rank=np.zeros(count, np.int64),
             cursor=supporters.start[:-1].copy(),
-            standing=np.zeros(count, np.int64),
-            mild=np.zeros(count, np.int64),
+            standing_supporters=np.zeros(count, np.int64),
+            mild_supporters=np.zeros(count, np.int64),
             top=0,
         )
         made._found(structure, severity, np.flatnonzero(own & (severities == 0)))
@@ -67,8 +69,8 @@ class Standing:
             self.grounded,
             self.rank.copy(),
             self.cursor.copy(),
-            self.standing.copy(),
-            self.mild.copy(),
+            self.standing_supporters.copy(),
+            self.mild_supporters.copy(),
             self.top,
         )
 
@@ -104,8 +106,8 @@ class Standing:
         owner = np.repeat(np.arange(len(severities)), np.diff(supporters.start))
         stands: Flags = np.frombuffer(self.stands, np.bool_)[supporters.node]
         mild = severities[supporters.node] <= STALE
-        self.standing += np.bincount(owner[stands], minlength=len(severities))
-        self.mild += np.bincount(owner[mild], minlength=len(severities))
+        self.standing_supporters += np.bincount(owner[stands], minlength=len(severities))
+        self.mild_supporters += np.bincount(owner[mild], minlength=len(severities))
 
 
 def has_ground(structure: Structure, places: Ints, projected: Octets, pinned: Octets) -> Flags:

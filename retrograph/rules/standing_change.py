@@ -52,7 +52,7 @@ class StandingChange:
         self._supporter = supporters.node.data
         self._rank = standing.rank.data
         self._cursor = standing.cursor.data
-        self._count = standing.standing.data
+        self._count = standing.standing_supporters.data
         self._stands: Octets = np.frombuffer(standing.stands, np.uint8)
         self._grounded: Octets = np.frombuffer(standing.grounded, np.uint8)
         self._severity: Octets = np.frombuffer(severity, np.uint8)
@@ -121,7 +121,7 @@ class StandingChange:
 
     def _drop_wide(self, wave: Ints) -> Ints:
         targets = self._supported.of(wave)
-        np.subtract.at(self._standing.standing, targets, 1)
+        np.subtract.at(self._standing.standing_supporters, targets, 1)
         shaken = targets[(self._stands[targets] > 0) & (self._grounded[targets] == 0)]
         shaken = distinct(shaken, self._scratch)
         dropped = shaken[~self._hold_wide(shaken)]
@@ -133,7 +133,7 @@ class StandingChange:
         standing, supporters = self._standing, self._supporters
         holds = np.zeros(len(nodes), np.bool_)
         end = supporters.start[nodes + 1]
-        asked = np.flatnonzero(standing.standing[nodes] > 0)
+        asked = np.flatnonzero(standing.standing_supporters[nodes] > 0)
         while len(asked) and len(asked) > min(self._most, TAIL):
             asked = asked[standing.cursor[nodes[asked]] < end[asked]]
             owner = nodes[asked]
@@ -153,7 +153,7 @@ class StandingChange:
         if not any(isinstance(wave, np.ndarray) for wave in deleted):
             return [node for node in chain.from_iterable(deleted) if self._may_stand(node)]
         nodes = np.concatenate([_array(wave) for wave in deleted])
-        founded = (self._standing.standing[nodes] > 0) | (self._grounded[nodes] > 0)
+        founded = (self._standing.standing_supporters[nodes] > 0) | (self._grounded[nodes] > 0)
         nodes = distinct(nodes[founded & (self._severity[nodes] == 0)], self._scratch)
         self._stand_wide(nodes)
         return nodes
@@ -192,7 +192,7 @@ class StandingChange:
 
     def _revive_wide(self, wave: Ints) -> Ints:
         targets = self._supported.of(wave)
-        np.add.at(self._standing.standing, targets, 1)
+        np.add.at(self._standing.standing_supporters, targets, 1)
         idle = targets[(self._stands[targets] == 0) & (self._severity[targets] == 0)]
         revived = distinct(idle, self._scratch)
         self._stand_wide(revived)

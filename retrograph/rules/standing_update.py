@@ -44,4 +44,8 @@ def _count_mild(
     change = (after <= STALE).astype(np.int64) - (before <= STALE)
     moved = np.flatnonzero(change)
     positions, counts = structure.supported.spread(places[moved])
-    np.add.at(standing.mild, structure.supported.node[positions], np.repeat(change[moved], counts))
+    np.add.at(
+        standing.mild_supporters,
+        structure.supported.node[positions],
+        np.repeat(change[moved], counts),
+    )

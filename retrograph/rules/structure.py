@@ -34,7 +34,8 @@ class Structure:
     `ids` are the node ids, ascending; `edges` the edges as sorted numbers. `dependents` holds the
     targets of the four propagating types that judge a source alone, `ceilings` their ceilings.
     `supported` holds the targets of `SUPPORTED_BY`, `supporters` its sources by target. `lifted`
-    holds the targets of `CONTRADICTS` and `SUPERSEDES`.
+    holds the targets of `CONTRADICTS` and `SUPERSEDES`. `fan_out[i + 1] - fan_out[i]` is the number
+    of propagating edges out of node `i`.
     """
 
     ids: Ints
@@ -44,6 +45,7 @@ class Structure:
     supported: Adjacency
     supporters: Adjacency
     lifted: Adjacency
+    fan_out: Ints
 
     @classmethod
     def build(cls, ids: Ints, edges: Ints) -> Structure:
@@ -53,14 +55,16 @@ class Structure:
         plain = edges[PLAIN[kinds]]
         support = edges[kinds == EdgeType.SUPPORTED_BY]
         turned = np.sort(pack(_targets(support), _sources(support), EdgeType.SUPPORTED_BY))
+        dependents, supported = _adjacency(plain, count), _adjacency(support, count)
         return cls(
             ids=ids,
             edges=edges,
-            dependents=_adjacency(plain, count),
+            dependents=dependents,
             ceilings=CEILINGS[plain & TYPE_MASK],
-            supported=_adjacency(support, count),
+            supported=supported,
             supporters=_adjacency(turned, count),
             lifted=_adjacency(edges[LIFTS[kinds]], count),
+            fan_out=dependents.start + supported.start,
         )
 
     def place(self, node_id: int) -> int:

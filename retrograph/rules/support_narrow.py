@@ -20,8 +20,8 @@ class NarrowSupport:
         self._supported = supported.node.data
         self._supporters_start = supporters.start.data
         self._supporters = supporters.node.data
-        self._standing = support.standing.standing.data
-        self._mild = support.standing.mild.data
+        self._standing = support.standing.standing_supporters.data
+        self._mild = support.standing.mild_supporters.data
 
     def hear(self, rising: list[tuple[int, int]]) -> None:
         """Tell the targets of supporters that rose, each given with its severity before."""

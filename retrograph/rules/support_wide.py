@@ -36,7 +36,7 @@ class WideSupport:
         raised[light] = np.maximum(raised[light], STALE)
         raised[targets[heavy]] = FALLEN
         heavier = np.repeat((old < FALLEN) & (new >= FALLEN), counts)
-        np.subtract.at(support.standing.mild, targets[heavier], 1)
+        np.subtract.at(support.standing.mild_supporters, targets[heavier], 1)
         support.judged_wide.append(targets)
         for wave in support.change.settle(rising[self._stands[rising] > 0]):
             shaken = self._supported.of(np.asarray(wave, np.int64))
@@ -46,8 +46,8 @@ class WideSupport:
         """Return what rises by its supporters: distinct targets, their severities, and causes."""
         support, standing = self._support, self._support.standing
         targets = distinct(support.take_judged_wide(), self._scratch)
-        stands = standing.standing[targets] > 0
-        mild = standing.mild[targets] > 0
+        stands = standing.standing_supporters[targets] > 0
+        mild = standing.mild_supporters[targets] > 0
         effects = EFFECTS[self._raised[targets] * 4 + stands * 2 + mild]
         rises = (effects > self._severity[targets]) & (effects >= pending[targets])
         targets, effects = targets[rises], effects[rises]

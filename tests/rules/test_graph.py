@@ -27,8 +27,8 @@ def _same(one: Graph, other: Graph) -> bool:
         states(one) == states(other)
         and np.array_equal(one.structure.edges, other.structure.edges)
         and one.standing().stands == other.standing().stands
-        and np.array_equal(one.standing().standing, other.standing().standing)
-        and np.array_equal(one.standing().mild, other.standing().mild)
+        and np.array_equal(one.standing().standing_supporters, other.standing().standing_supporters)
+        and np.array_equal(one.standing().mild_supporters, other.standing().mild_supporters)
     )
 
 
