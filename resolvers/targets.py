@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retrograph.rules.errors import FieldPath, NotFound, VersionConflict
+from retrograph.rules.errors import FieldPath, InvalidInput, NotFound, VersionConflict
 from retrograph.storage.nodes import find_nodes, nodes_by_id
 from retrograph.storage.records import NodeRecord, NodeRef
 from retrograph.storage.snapshot import Snapshot
@@ -29,6 +29,12 @@ def require_nodes(
     return found
 
 
+def check_ref(ref: NodeRef, path: FieldPath) -> None:
+    """A node is named by its id or by its key: by exactly one of them."""
+    if (ref.id is None) == (ref.key is None):
+        raise InvalidInput("Name the node by its id or by its key: give exactly one.", path=path)
+
+
 def check_version(node: NodeRecord, expected: str | None, path: FieldPath) -> None:
     """Raises `VersionConflict` where another version than the present one is expected."""
     if expected is not None and expected != node.version_id:
@@ -39,4 +45,6 @@ def no_node(ref: NodeRef, path: FieldPath) -> NotFound:
     """The error for a node that this fleet doesn't have."""
     if ref.key is None:
         return NotFound(f"There is no node with the id {ref.id} in this fleet.", path=(*path, "id"))
-    return NotFound(f"There is no node with the key {ref.key!r} in this fleet.", path=(*path, "key"))
+    return NotFound(
+        f"There is no node with the key {ref.key!r} in this fleet.", path=(*path, "key")
+    )
