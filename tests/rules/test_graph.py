@@ -59,6 +59,16 @@ def test_an_empty_graph_is_a_graph() -> None:
     assert graph.changed(nodes=ROWS, edges_added=[(7, -5, REQUIRES)]).edge_count == 1
 
 
+@pytest.mark.parametrize("rows", [ROWS, [(-(2**63), 5, 5, 0)], []])
+def test_a_graph_parsed_equals_one_built(rows: list[Node]) -> None:
+    edges = [(7, -5, REQUIRES), (7, 2**63 - 1, EdgeType.SUPPORTED_BY)]
+    texts = [",".join(str(row[column]) for row in rows) for column in range(4)]
+    joined = [",".join(str(int(edge[column])) for edge in edges) for column in range(3)]
+
+    assert _same(Graph.parse(texts, joined), Graph.build(rows, edges))
+    assert _same(Graph.parse(texts, ["", "", ""]), Graph.build(rows, []))
+
+
 def test_edges_that_are_never_followed_are_left_out() -> None:
     edges = [(7, 7, REQUIRES), (7, 8, REQUIRES), (8, 7, REQUIRES), (8, 9, REQUIRES)]
     graph = Graph.build(ROWS, [*edges, (7, -5, REQUIRES), (7, -5, REQUIRES)])
