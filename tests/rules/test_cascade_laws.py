@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 
 import pytest
@@ -9,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrograph.rules.cascade import Cascade, Seeds, cascade
+from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.errors import RunTooLarge
 from retrograph.rules.graph import Graph
 from retrograph.rules.plan import plan_hash
 from retrograph.rules.validity import Validity, severity
-from tests.rules.cascade_reference import Reference
+from tests.rules.cascade_reference import Edge, Node, Reference
 from tests.rules.cascade_strategies import (
     EFFECTS,
     HEALTHY,
@@ -39,6 +41,34 @@ def test_equals_the_letter_of_the_law(narrow: int, world: World) -> None:
 
     assert impacts(found) == expected
     assert found.depths == [len(found.path(ordinal)) - 1 for ordinal in range(len(found))]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_all_ways_agree_on_larger_graphs(seed: int) -> None:
+    """Graphs of circles and ranks deep enough that waves of every size occur in one run."""
+    source = random.Random(seed)
+    count = source.choice((60, 400, 1_500))
+    validities = (Validity.CURRENTLY_VALID,) * 9 + tuple(Validity)
+    nodes: list[Node] = []
+    for node in range(count):
+        validity = source.choice(validities)
+        nodes.append((node, validity, validity, 0))
+    kinds = (EdgeType.SUPPORTED_BY, *EdgeType) if seed % 2 else tuple(EdgeType)
+    reach = source.choice((5, 50, count))
+    edges: list[Edge] = []
+    for target in range(count):
+        for _ in range(source.randrange(5)):
+            near = (target + source.randint(-reach, reach // 4)) % count
+            edges.append((near, target, source.choice(kinds)))
+    roots = dict.fromkeys(source.sample(range(count), 3), Validity.INVALID)
+    seeds = Seeds(roots=roots, touched=[5], passing=source.sample(edges, 5))
+    graph = Graph.build(nodes, edges)
+
+    found = cascade(graph, seeds, narrow=sys.maxsize)
+
+    assert all(cascade(graph, seeds, narrow=narrow) == found for narrow in (-1, 5, 30, 100))
+    if count == 60:
+        assert impacts(found) == Reference(nodes, edges, seeds).impacts()
 
 
 @settings(deadline=None)
