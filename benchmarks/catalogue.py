@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from benchmarks.as_of import as_of
 from benchmarks.cascades import against_executemany, growth
 from benchmarks.literal import literal
 from benchmarks.measure import Row
@@ -17,4 +18,5 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "cascade": against_executemany,
     "literal": literal,
     "growth": growth,
+    "as-of": as_of,
 }

@@ -18,7 +18,7 @@ class Sizes:
     depth: int = 20
     layers: int = 12
     versions: int = 20
-    batch: int = 500
+    batch: int = 1_000
     patience: float = 10.0
     rounds: int = 9
 
