@@ -58,6 +58,20 @@ def list_impacts(
         return impacts.page_impacts(snapshot, run_id, kind, first, after)
 
 
+def impacts_of(
+    scope: Scope,
+    fleet_id: int,
+    at: int | None,
+    run_ids: Collection[int],
+    first: int,
+    after: int | None = None,
+) -> dict[int, Page[ImpactRecord]]:
+    """A page for each run of its impacts of every kind, after the ordinal `after`."""
+    check_first(first)
+    with scope.snapshot(fleet_id, at) as snapshot:
+        return impacts.impacts_of(snapshot, run_ids, first, after)
+
+
 def impact_paths(
     scope: Scope, fleet_id: int, at: int | None, keys: Collection[ImpactKey], limit: int
 ) -> dict[ImpactKey, list[int]]:

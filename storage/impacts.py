@@ -54,6 +54,21 @@ def page_impacts(
     return page_of(s, [_record(row) for row in rows], first)
 
 
+def impacts_of(
+    s: Snapshot, run_ids: Collection[int], first: int, after_ordinal: int | None
+) -> dict[int, Page[ImpactRecord]]:
+    """A page for each run of its impacts, by ascending ordinal, by one statement for all runs.
+
+    The ordinals of a run are 0, 1, 2 …, so a page is a range of them.
+    """
+    after = -1 if after_ordinal is None else after_ordinal
+    rows = fetch(s, _of_runs, ids=run_ids, after=after, last=after + first + 1)
+    found: dict[int, list[ImpactRecord]] = {run_id: [] for run_id in run_ids}
+    for row in rows:
+        found[row[0]].append(_record(row))
+    return {run_id: page_of(s, impacts, first) for run_id, impacts in found.items()}
+
+
 def impacts_at(s: Snapshot, keys: Collection[ImpactKey]) -> dict[ImpactKey, ImpactRecord]:
     """Those of `keys` that name an impact, by one statement."""
     if not keys:
@@ -120,6 +135,15 @@ def _page(frame: Frame, of_kind: bool) -> Executable:  # noqa: ARG001 (the same 
     if of_kind:
         chosen = chosen.where(impact.c.kind == bindparam("kind"))
     return chosen.order_by(impact.c.ordinal).limit(bindparam("rows"))
+
+
+@prepared
+def _of_runs(frame: Frame) -> Executable:  # noqa: ARG001
+    ids = id_rows()
+    joined = drive(ids, (impact, (impact.c.run_id == ids.c.value)))
+    paged = impact.c.ordinal.between(bindparam("after") + 1, bindparam("last"))
+    chosen = select(*_COLUMNS).select_from(joined).where(*scoped(impact), paged, _is_executed())
+    return chosen.order_by(impact.c.run_id, impact.c.ordinal)
 
 
 @prepared

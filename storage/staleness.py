@@ -11,10 +11,13 @@ from retrograph.storage.runs import runs_by_id
 from retrograph.storage.snapshot import Snapshot
 
 
-def staleness_of(s: Snapshot, nodes: Collection[NodeRecord]) -> dict[int, StalenessRecord | None]:
-    """By node id; None for a healthy node and for one whose state no run gave; two statements."""
+def staleness_of(s: Snapshot, nodes: Collection[NodeRecord]) -> dict[str, StalenessRecord | None]:
+    """By version id: a history holds a node several times.  Two statements.
+
+    None for a healthy version and for one whose state no run gave.
+    """
     felled = {
-        node.id: (node.run_id, node.run_ordinal)
+        node.version_id: (node.run_id, node.run_ordinal)
         for node in nodes
         if not is_healthy(node.validity)
         and node.run_id is not None
@@ -22,8 +25,8 @@ def staleness_of(s: Snapshot, nodes: Collection[NodeRecord]) -> dict[int, Stalen
     }
     runs = runs_by_id(s, {run_id for run_id, _ in felled.values()})
     impacts = impacts_at(s, set(felled.values()))
-    found: dict[int, StalenessRecord | None] = dict.fromkeys(node.id for node in nodes)
-    for node_id, key in felled.items():
+    found: dict[str, StalenessRecord | None] = dict.fromkeys(node.version_id for node in nodes)
+    for version_id, key in felled.items():
         if key in impacts:
-            found[node_id] = StalenessRecord(runs[key[0]], impacts[key].depth, key[1])
+            found[version_id] = StalenessRecord(runs[key[0]], impacts[key].depth, key[1])
     return found

@@ -1,0 +1,121 @@
+"""The ASGI application: the schema over HTTP and WebSockets, and the health of the process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
+from starlette.routing import Route, WebSocketRoute
+
+from retrograph.resolvers.scope import Role, Scope
+from retrograph.rules.errors import StorageError
+from retrograph.schema.bell import Bell
+from retrograph.schema.context import Caller
+from retrograph.schema.http import HttpEndpoint, Refused, error_response
+from retrograph.schema.schema import make_schema
+from retrograph.schema.websocket import SocketEndpoint
+from retrograph.schema.wire import write_json
+from retrograph.storage.store import Store
+
+WORKERS = 16
+"""Threads that wait for storage; more requests queue."""
+POLL_SECONDS = 0.25
+"""How often it is asked whether another process has committed."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+def create_app(store: Store, *, tenant_id: int = 1) -> Starlette:
+    """The application over an open store, which stays the caller's to close.
+
+    Whoever asks acts for the tenant, on every fleet, in every role: keep it to this machine.
+    """
+    scope = Scope(store, tenant_id, fleet_ids=None, roles=frozenset(Role))
+    schema = make_schema()
+
+    def find_caller(connection: HTTPConnection) -> Caller:
+        return Caller(scope, connection.app.state.workers, connection.app.state.bell)
+
+    async def ready(request: Request) -> Response:
+        try:
+            await _in_worker(request.app, store.fleet_ids, tenant_id)
+        except StorageError as error:
+            return error_response(Refused(503, error.message, error.code))
+        return _json({"status": "ready"})
+
+    return Starlette(
+        routes=[
+            Route("/graphql", HttpEndpoint(schema, find_caller).answer, methods=["GET", "POST"]),
+            WebSocketRoute("/graphql", SocketEndpoint(schema, find_caller)),
+            Route("/health/live", _live),
+            Route("/health/ready", ready),
+        ],
+        exception_handlers={HTTPException: _refusal, Exception: _failure},
+        lifespan=lambda app: _lifespan(app, store),
+    )
+
+
+@asynccontextmanager
+async def _lifespan(app: Starlette, store: Store) -> AsyncIterator[None]:
+    workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="retrograph-worker")
+    app.state.workers, app.state.bell = workers, Bell(store.listen)
+    polling = asyncio.create_task(_poll(app, store))
+    try:
+        yield
+    finally:
+        app.state.bell.close()
+        polling.cancel()
+        await asyncio.gather(polling, return_exceptions=True)
+        await asyncio.to_thread(workers.shutdown)
+
+
+async def _poll(app: Starlette, store: Store) -> None:
+    """Rings for the commits of other processes; those of this one ring by themselves."""
+    while True:
+        await asyncio.sleep(POLL_SECONDS)
+        if app.state.bell.heard:
+            try:
+                news = await _in_worker(app, store.poll)
+            except StorageError:
+                _log.exception("asking for the commits of other processes failed; asking again")
+                news = False
+            if news:
+                app.state.bell.ring_all()
+
+
+async def _in_worker(app: Starlette, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    call = partial(work, *args, **kwargs)
+    return await asyncio.get_running_loop().run_in_executor(app.state.workers, call)
+
+
+async def _live(_: Request) -> Response:
+    return _json({"status": "live"})
+
+
+def _json(value: object) -> Response:
+    return Response(write_json(value), media_type="application/json")
+
+
+async def _refusal(_: Request, error: Exception) -> Response:
+    """A path or a method that the application doesn't have."""
+    assert isinstance(error, HTTPException)  # noqa: S101 (registered for it)
+    codes = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
+    code = codes.get(error.status_code, "BAD_REQUEST")
+    return error_response(Refused(error.status_code, error.detail, code, error.headers))
+
+
+async def _failure(_: Request, __: Exception) -> Response:
+    """A fault of ours; the server logs it with its traceback."""
+    return error_response(Refused(500, "Something went wrong on our side.", "INTERNAL_ERROR"))

@@ -1,0 +1,82 @@
+"""The bell: wakes subscribers when their fleet may have news."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+
+FleetKey = tuple[int, int]
+Listen = Callable[[Callable[[int, int, int], None]], Callable[[], None]]
+
+
+class Waiter:
+    """A subscriber's ear. Clear it, read, then wait: news that comes while reading is not lost."""
+
+    def __init__(self, bell: Bell) -> None:
+        self._bell = bell
+        self._news = asyncio.Event()
+
+    def clear(self) -> None:
+        """Forgets what has rung so far: the reading that follows sees it."""
+        self._news.clear()
+
+    async def wait(self) -> bool:
+        """Waits for news since it was cleared; False: there will be none any more."""
+        if not self._bell.closed:
+            await self._news.wait()
+        return not self._bell.closed
+
+    def wake(self) -> None:
+        """Tells the subscriber that there may be news."""
+        self._news.set()
+
+
+class Bell:
+    """Rings for commits of this process at once, and for those of others when a poll tells.
+
+    To be made and closed in the event loop; `ring` may be called from any thread.
+    """
+
+    def __init__(self, listen: Listen) -> None:
+        self.closed = False
+        self._loop = asyncio.get_running_loop()
+        self._waiters: dict[FleetKey, set[Waiter]] = {}
+        self._unlisten = listen(self.ring)
+
+    @contextlib.contextmanager
+    def waiter(self, tenant_id: int, fleet_id: int) -> Iterator[Waiter]:
+        """An ear for the news of a fleet, for as long as the context lasts."""
+        key, waiter = (tenant_id, fleet_id), Waiter(self)
+        self._waiters.setdefault(key, set()).add(waiter)
+        try:
+            yield waiter
+        finally:
+            self._waiters[key].discard(waiter)
+            if not self._waiters[key]:
+                del self._waiters[key]
+
+    @property
+    def heard(self) -> bool:
+        """Whether anybody listens."""
+        return bool(self._waiters)
+
+    def ring(self, tenant_id: int, fleet_id: int, instant: int) -> None:
+        """Wakes the subscribers of a fleet; called after a commit, by the thread that made it."""
+        if not self.closed:
+            self._loop.call_soon_threadsafe(self._wake, (tenant_id, fleet_id))
+
+    def ring_all(self) -> None:
+        """Wakes every subscriber; to be called in the event loop."""
+        for key in list(self._waiters):
+            self._wake(key)
+
+    def close(self) -> None:
+        """Ends every subscription."""
+        self.closed = True
+        self._unlisten()
+        self.ring_all()
+
+    def _wake(self, key: FleetKey) -> None:
+        for waiter in self._waiters.get(key, ()):
+            waiter.wake()

@@ -1,0 +1,71 @@
+"""What one operation knows: who asks, at which instants it reads, and what it has loaded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from typing import Concatenate, ParamSpec, TypeVar
+
+import strawberry
+
+from retrograph.resolvers.scope import Scope
+from retrograph.rules.cursor import Keyset
+from retrograph.schema.bell import Bell
+from retrograph.schema.instants import Instants
+from retrograph.schema.loaders import Loaders
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks through a transport, and what serves them: the threads, and the bell of news.
+
+    A WebSocket's operations share one.
+    """
+
+    scope: Scope
+    workers: Executor
+    bell: Bell
+
+
+class Context:
+    """One operation: fields share its instants and its loaders.
+
+    `acting_on` is the fleet of the mutation that is running; mutations run one after another.
+    `validated` tells that the document was found valid.
+    """
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+        self.acting_on: int | None = None
+        self.validated = False
+        self.instants = Instants(self._clock)
+        self.loaders = Loaders(self.call)
+
+    async def call(
+        self, use_case: Callable[Concatenate[Scope, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Runs a use case for the caller in a worker's thread: one hop, since storage blocks."""
+        work = partial(use_case, self.caller.scope, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self.caller.workers, work)
+
+    async def at(self, fleet_id: int, as_of: int | None = None, after: Keyset | None = None) -> int:
+        """The instant to read a fleet at: the one asked for, or the operation's."""
+        if as_of is not None:
+            return as_of
+        return await self.instants.at(fleet_id, None if after is None else after.at)
+
+    async def _clock(self, fleet_id: int) -> int:
+        return await self.call(Scope.clock, fleet_id)
+
+    def forget(self) -> None:
+        """Begins anew: a subscription's events are each read at an instant of their own."""
+        self.loaders = Loaders(self.call)
+
+
+Info = strawberry.Info[Context, None]

@@ -1,0 +1,67 @@
+"""An edge of the memory graph as of an instant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import strawberry
+
+from retrograph.schema import node
+from retrograph.schema.connection import Connection, connect
+from retrograph.schema.context import Info
+from retrograph.schema.cursors import ListCursors
+from retrograph.schema.enums import EdgeType
+from retrograph.schema.links import NodeLink
+from retrograph.schema.scalars import DateTime
+from retrograph.storage.records import EdgeRecord, Page
+
+
+@strawberry.type(description="A dependency as of an instant: the target depends on the source.")
+class MemoryEdge:
+    record: strawberry.Private[EdgeRecord]
+    id: strawberry.ID = strawberry.field(description="A 64-bit number, for ever this edge's.")
+    type: EdgeType = strawberry.field(description="How the target depends on the source.")
+    valid_from: DateTime = strawberry.field(description="When the edge was made.")
+    valid_to: DateTime | None = strawberry.field(
+        description="When the edge was taken away; null: still there at `asOf`."
+    )
+    as_of: DateTime = strawberry.field(description="The instant this object was read at.")
+
+    @strawberry.field(description="The node that is depended upon.")
+    async def source(self, info: Info) -> NodeLink:
+        record = self.record
+        return await node.load_node(info.context, record.fleet_id, record.as_of, record.source_id)
+
+    @strawberry.field(description="The node that depends.")
+    async def target(self, info: Info) -> NodeLink:
+        record = self.record
+        return await node.load_node(info.context, record.fleet_id, record.as_of, record.target_id)
+
+    @classmethod
+    def of(cls, record: EdgeRecord) -> MemoryEdge:
+        """The edge that a record tells of."""
+        return cls(
+            record=record,
+            id=strawberry.ID(str(record.id)),
+            type=record.type,
+            valid_from=DateTime(record.valid_from),
+            valid_to=None if record.valid_to is None else DateTime(record.valid_to),
+            as_of=DateTime(record.as_of),
+        )
+
+
+def edge_connection(
+    page: Page[EdgeRecord], cursors: ListCursors, after: str | None
+) -> Connection[MemoryEdge]:
+    """A page of edges in the order of their ids."""
+    return connect(
+        page,
+        [MemoryEdge.of(row) for row in page.rows],
+        lambda row: cursors.encode(page.as_of, row.id),
+        has_previous=after is not None,
+    )
+
+
+def read_types(types: Iterable[EdgeType] | None) -> frozenset[EdgeType] | None:
+    """The types that an argument names; None for every type."""
+    return None if types is None else frozenset(types)

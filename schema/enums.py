@@ -1,0 +1,150 @@
+"""The enums of the rules and of storage, named and described for clients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import strawberry
+from strawberry.types.enum import StrawberryEnumDefinition
+
+from retrograph.resolvers.inputs import OnChange
+from retrograph.resolvers.scope import Role
+from retrograph.rules.cascade import ImpactKind
+from retrograph.rules.edge_type import EdgeType
+from retrograph.rules.validity import Validity
+from retrograph.storage.records import ChangeKind, Direction, EventType, NodeKind, RunStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from enum import IntEnum
+
+Member = TypeVar("Member", bound="IntEnum")
+
+__all__ = [
+    "ChangeKind",
+    "Direction",
+    "EdgeType",
+    "EventType",
+    "ImpactKind",
+    "NodeKind",
+    "OnChange",
+    "Role",
+    "RunStatus",
+    "Validity",
+]
+
+
+def _describe(enum: type[Member], description: str, values: Mapping[Member, str]) -> None:
+    """Make an enum known to GraphQL under its own name, with a description for each value."""
+    strawberry.enum(enum, description=description)
+    definition: StrawberryEnumDefinition = enum.__strawberry_definition__  # type: ignore[attr-defined]
+    for value in definition.values:
+        value.description = values[enum(value.value)]
+
+
+_describe(
+    Validity,
+    "How far a node can be relied on.",
+    {
+        Validity.CURRENTLY_VALID: "Healthy: nothing speaks against it.",
+        Validity.POTENTIALLY_STALE: "Something it rests on has changed: judge it again.",
+        Validity.DEFINITELY_STALE: "Something it was derived from has fallen: judge it again.",
+        Validity.INVALID: "Dead: refuted, or one of its requirements is dead.",
+        Validity.SUPERSEDED: "Dead: another node has taken its place.",
+        Validity.REVALIDATED: "Healthy: judged again, and confirmed.",
+    },
+)
+_describe(
+    EdgeType,
+    "How the target of an edge depends on its source.",
+    {
+        EdgeType.DERIVED_FROM: "The target was derived from the source.",
+        EdgeType.REQUIRES: "The target can't hold unless the source does.",
+        EdgeType.CONTRADICTS: "The source speaks against the target.",
+        EdgeType.SUPERSEDES: "The source takes the place of the target.",
+        EdgeType.VALID_ONLY_WHEN: "The target holds only while the source does.",
+        EdgeType.SUPPORTED_BY: "The source is one of the supporters of the target.",
+        EdgeType.OBSERVED_FROM: "The target was observed through the source.",
+    },
+)
+_describe(
+    NodeKind,
+    "What a node is.",
+    {
+        NodeKind.ASSERTION: "A belief, with a payload.",
+        NodeKind.RULE: "A rule, with a contract hash and a payload.",
+    },
+)
+_describe(
+    ImpactKind,
+    "What a run did to a node.",
+    {
+        ImpactKind.CHANGED: "Its validity was lowered.",
+        ImpactKind.PINNED: "Its pin kept its validity; a person is asked to look.",
+        ImpactKind.REEVALUATE: "What spoke against it has fallen: it is to be judged again.",
+    },
+)
+_describe(
+    RunStatus,
+    "What became of a run.",
+    {
+        RunStatus.APPLIED: "It lowered at least one node.",
+        RunStatus.NO_CHANGE: "It lowered nothing.",
+        RunStatus.REVERTED: "A later run has undone it.",
+    },
+)
+_describe(
+    EventType,
+    "What an event tells.",
+    {
+        EventType.NODE_STALE: "A run has lowered the node.",
+        EventType.PINNED_NODE_REVIEW: "A run would have lowered the node but for its pin.",
+        EventType.REEVALUATION_TRIGGERED: "What spoke against the node has fallen.",
+        EventType.REVALIDATION_READY: "The node may be judged again now.",
+        EventType.NODE_REVALIDATED: "The node was judged again, and confirmed.",
+        EventType.NODE_RESTORED: "The node is healthy again without a judgement of its own.",
+        EventType.NODE_REFUTED: "The node was judged again, and refuted.",
+        EventType.REVALIDATION_RETRY_SCHEDULED: "Judging the node failed; it is tried again.",
+        EventType.REVALIDATION_DEAD_LETTERED: "Judging the node failed too often.",
+        EventType.REVALIDATION_CANCELLED: "The node need not be judged any more.",
+        EventType.CHECKPOINT_COMMITTED: "A checkpoint was committed.",
+        EventType.RUN_REVERTED: "A run was undone.",
+        EventType.FLEET_REWOUND: "The fleet was set back to an earlier instant.",
+    },
+)
+_describe(
+    Direction,
+    "Which way a walk follows edges.",
+    {
+        Direction.DEPENDENTS: "From what is depended upon to what depends on it.",
+        Direction.DEPENDENCIES: "From what depends to what it depends upon.",
+        Direction.BOTH: "Both ways.",
+    },
+)
+_describe(
+    ChangeKind,
+    "What happened to a node or an edge between two instants.",
+    {
+        ChangeKind.CREATED: "It was not there at the first, and is at the second.",
+        ChangeKind.CHANGED: "It is there at both, and has changed in between.",
+        ChangeKind.REMOVED: "It is not there at the second.",
+    },
+)
+_describe(
+    OnChange,
+    "What a change of a node's content does to its dependents.",
+    {
+        OnChange.PROPAGATE: "They become potentially stale.",
+        OnChange.KEEP: "Nothing: the edit is cosmetic.",
+    },
+)
+_describe(
+    Role,
+    "What a caller may do.",
+    {
+        Role.AUDITOR: "Every query and subscription.",
+        Role.CONTROLLER: "That of an auditor, and change the graph.",
+        Role.WORKER: "That of an auditor, and claim, extend and complete revalidations.",
+        Role.ADMIN: "Everything.",
+    },
+)

@@ -1,0 +1,135 @@
+"""The failures that a caller can act on, as union members and as errors of a response.
+
+A mutation names those it may answer with in its result union; there the handlers below turn the
+raised error into a value. Everywhere else it becomes an error of the response (see `failures`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import strawberry
+from strawberry.schema.exception_handlers import ExceptionHandler
+
+from retrograph.resolvers.nodes import get_node
+from retrograph.rules import errors
+from retrograph.schema import node
+from retrograph.schema.links import NodeLink
+from retrograph.storage.records import NodeRef
+
+if TYPE_CHECKING:
+    from strawberry.types.field import StrawberryField
+
+    from retrograph.schema.context import Context, Info
+
+Raised_contra = TypeVar("Raised_contra", bound=errors.RetrographError, contravariant=True)
+Answer_co = TypeVar("Answer_co", bound="UserError", covariant=True)
+
+
+@strawberry.interface(
+    description=(
+        "A failure that the caller can act on. Nothing was changed. `code` is stable; `message` "
+        "is for people; `path` names the input field, outermost first."
+    )
+)
+class UserError:
+    code: str = strawberry.field(description="Stable, for programs.")
+    message: str = strawberry.field(description="For people: what is wrong, and what to do.")
+    path: list[str] = strawberry.field(
+        description="The input field that is wrong, outermost first; empty where none is."
+    )
+
+
+@strawberry.type(description="No such fleet, node, edge or run, or none that you may see.")
+class NotFound(UserError):
+    pass
+
+
+@strawberry.type(description="A value of the input breaks a rule.")
+class InvalidInput(UserError):
+    pass
+
+
+@strawberry.type(description="The node has another version than `expectedVersion`.")
+class VersionConflict(UserError):
+    current: NodeLink | None = strawberry.field(
+        description="The node as it is now: decide again, with its `versionId`."
+    )
+
+
+@strawberry.type(description="The cascade would now differ from the expected plan.")
+class PlanChanged(UserError):
+    plan_hash: str = strawberry.field(description="The hash of the cascade as it would be now.")
+
+
+@strawberry.type(description="The run would have too many impacts; it was refused whole.")
+class RunTooLarge(UserError):
+    limit: int = strawberry.field(description="How many impacts a run may have.")
+
+
+@strawberry.type(description="The run changed nothing, or was reverted already.")
+class RunNotRevertible(UserError):
+    pass
+
+
+@strawberry.type(description="The idempotency key already names a request with other content.")
+class IdempotencyKeyReused(UserError):
+    pass
+
+
+def _common(error: errors.RetrographError) -> dict[str, Any]:
+    """The fields of every user error; paths of mutations begin at their one argument."""
+    inside = not error.path or error.path[0] == "input"
+    path = list(error.path) if inside else ["input", *error.path]
+    return {"code": error.code, "message": error.message, "path": path}
+
+
+class _Plain(ExceptionHandler[Raised_contra, Answer_co]):
+    """Answers with a type that has nothing but what every user error has."""
+
+    def __init__(self, raised: type[Raised_contra], answer: type[Answer_co]) -> None:
+        self.exception_type = raised
+        self.error_type = answer
+
+    def handle(self, exception: Raised_contra, *, field: StrawberryField, info: Info) -> Answer_co:
+        return self.error_type(**_common(exception))
+
+
+class _VersionConflict(ExceptionHandler[errors.VersionConflict, VersionConflict]):
+    async def handle(
+        self, exception: errors.VersionConflict, *, field: StrawberryField, info: Info
+    ) -> VersionConflict:
+        return VersionConflict(
+            **_common(exception), current=await _present(info.context, exception.node_id)
+        )
+
+
+class _PlanChanged(ExceptionHandler[errors.PlanChanged, PlanChanged]):
+    def handle(
+        self, exception: errors.PlanChanged, *, field: StrawberryField, info: Info
+    ) -> PlanChanged:
+        return PlanChanged(**_common(exception), plan_hash=exception.plan_hash)
+
+
+class _RunTooLarge(ExceptionHandler[errors.RunTooLarge, RunTooLarge]):
+    def handle(
+        self, exception: errors.RunTooLarge, *, field: StrawberryField, info: Info
+    ) -> RunTooLarge:
+        return RunTooLarge(**_common(exception), limit=exception.limit)
+
+
+async def _present(context: Context, node_id: int) -> node.MemoryNode | None:
+    assert context.acting_on is not None  # noqa: S101 (a mutation has said so)
+    record = await context.call(get_node, context.acting_on, NodeRef(id=node_id), None)
+    return None if record is None else node.MemoryNode.of(record)
+
+
+HANDLERS: tuple[ExceptionHandler[Any, Any], ...] = (
+    _VersionConflict(),
+    _PlanChanged(),
+    _RunTooLarge(),
+    _Plain(errors.NotFound, NotFound),
+    _Plain(errors.InvalidInput, InvalidInput),
+    _Plain(errors.RunNotRevertible, RunNotRevertible),
+    _Plain(errors.IdempotencyKeyReused, IdempotencyKeyReused),
+)

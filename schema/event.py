@@ -1,0 +1,102 @@
+"""Events of the outbox."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TypeVar
+
+import strawberry
+
+from retrograph.rules.cursor import encode_event_cursor
+from retrograph.schema import node, run
+from retrograph.schema.connection import Connection, connect
+from retrograph.schema.context import Info
+from retrograph.schema.enums import EventType
+from retrograph.schema.links import NodeLink, RunLink
+from retrograph.schema.loaders import GroupLoader
+from retrograph.schema.scalars import JSON, DateTime
+from retrograph.storage.records import EventRecord, Page
+
+Found = TypeVar("Found")
+
+
+@strawberry.type(
+    description="Something that happened, in commit order; what it leads to is read as of `at`."
+)
+class Event:
+    record: strawberry.Private[EventRecord]
+    ahead: strawberry.Private[Sequence[EventRecord]]
+    cursor: str = strawberry.field(description="To go on behind this event, as `after`.")
+    type: EventType = strawberry.field(description="What happened.")
+    at: DateTime = strawberry.field(description="The instant of the write that told of it.")
+    fleet_id: strawberry.ID = strawberry.field(description="The fleet it happened in.")
+    detail: JSON | None = strawberry.field(
+        description=(
+            "More of it. For NODE_STALE and PINNED_NODE_REVIEW: `from`, `to` and `depth` of the "
+            "impact."
+        )
+    )
+
+    @strawberry.field(description="The node it is about, as of `at`.")
+    async def node(self, info: Info) -> NodeLink | None:
+        ahead = {each.node_id for each in self.ahead}
+        found = await _find(info.context.loaders.nodes, self.record, self.record.node_id, ahead)
+        return None if found is None else node.MemoryNode.of(found)
+
+    @strawberry.field(description="The run that it is part of, as of `at`.")
+    async def run(self, info: Info) -> RunLink | None:
+        ahead = {each.run_id for each in self.ahead}
+        found = await _find(info.context.loaders.runs, self.record, self.record.run_id, ahead)
+        return None if found is None else run.InvalidationRun.of(found)
+
+    @classmethod
+    def of(cls, record: EventRecord, ahead: Sequence[EventRecord] = ()) -> Event:
+        """The event that a record tells of; `ahead` are others to fetch for at the same time."""
+        return cls(
+            record=record,
+            ahead=ahead,
+            cursor=encode_event_cursor(record.at, record.ordinal),
+            type=record.type,
+            at=DateTime(record.at),
+            fleet_id=strawberry.ID(str(record.fleet_id)),
+            detail=None if record.detail is None else JSON(record.detail),
+        )
+
+
+def events_ahead(rows: Sequence[EventRecord]) -> list[Event]:
+    """The events of rows that are resolved one after another.
+
+    The first of an instant fetches for all others of that instant too.
+    """
+    together: dict[int, list[EventRecord]] = {}
+    for row in rows:
+        together.setdefault(row.at, []).append(row)
+    return [
+        Event.of(row, ahead) if row is ahead[0] else Event.of(row)
+        for row in rows
+        for ahead in (together[row.at],)
+    ]
+
+
+def event_connection(page: Page[EventRecord], after: str | None) -> Connection[Event]:
+    """A page of the outbox."""
+    return connect(
+        page,
+        [Event.of(row) for row in page.rows],
+        lambda row: encode_event_cursor(row.at, row.ordinal),
+        has_previous=after is not None,
+    )
+
+
+async def _find(
+    loader: GroupLoader[int, Found], record: EventRecord, wanted: int | None, ahead: set[int | None]
+) -> Found | None:
+    """The value of the `wanted` id as of the event, fetched together with those `ahead`."""
+    if wanted is None:
+        return None
+    others = [each for each in ahead if each is not None]
+    found, *_ = await asyncio.gather(
+        *(loader.find(each, record.fleet_id, record.at) for each in (wanted, *others))
+    )
+    return found

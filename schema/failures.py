@@ -1,0 +1,86 @@
+"""Errors of a response: typed for whoever can act on them, masked where they are our own fault."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Iterator
+
+from graphql import GraphQLError, GraphQLSyntaxError
+from strawberry.exceptions import StrawberryInputCoercionError
+
+from retrograph.rules.errors import RetrographError
+from retrograph.schema.limits import TOO_COMPLEX
+
+INTERNAL = "INTERNAL_ERROR"
+
+_log = logging.getLogger(__name__)
+
+
+def present(error: GraphQLError, *, validated: bool) -> GraphQLError:
+    """The error as a client may see it, with a stable `code` in its extensions.
+
+    What a caller can act on keeps its message. Anything else is logged under an id, and the client
+    is told only the id. `validated` tells whether the document had been found valid.
+    """
+    cause = _cause(error)
+    if isinstance(cause, RecursionError):
+        cause = None
+        error = _shown(error, "Nested too deeply; ask in several operations.", dict(TOO_COMPLEX))
+    if isinstance(cause, RetrographError):
+        _log.debug("refused: %s", cause.message)
+        return _shown(error, cause.message, _extensions(cause))
+    if cause is not None:
+        return _masked(error, cause)
+    _log.debug("refused: %s", error.message)
+    code: dict[str, object] = {"code": _code(error, validated=validated)}
+    return _shown(error, error.message, code | (error.extensions or {}))
+
+
+def _extensions(cause: RetrographError) -> dict[str, object]:
+    code: dict[str, object] = {"code": cause.code}
+    return code | {"path": list(cause.path)} if cause.path else code
+
+
+def _masked(error: GraphQLError, cause: BaseException) -> GraphQLError:
+    number = secrets.token_hex(8)
+    _log.error("internal error %s at %s", number, error.path, exc_info=cause)
+    return _shown(
+        error,
+        f"Something went wrong on our side. Report it with the id {number}.",
+        {"code": INTERNAL, "id": number},
+    )
+
+
+def _code(error: GraphQLError, *, validated: bool) -> str:
+    if isinstance(error, GraphQLSyntaxError):
+        aborted = error.message.endswith("Parsing aborted.")
+        return TOO_COMPLEX["code"] if aborted else "GRAPHQL_PARSE_FAILED"
+    if validated or isinstance(error, StrawberryInputCoercionError):
+        return "BAD_USER_INPUT"
+    return "GRAPHQL_VALIDATION_FAILED"
+
+
+def _cause(error: GraphQLError) -> BaseException | None:
+    """What was raised first, if that is no error of GraphQL itself."""
+    typed = next((e for e in _chain(error) if isinstance(e, RetrographError)), None)
+    if typed is not None:
+        return typed
+    return next((e for e in _chain(error) if not isinstance(e, GraphQLError)), None)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.original_error if isinstance(error, GraphQLError) else None
+
+
+def _shown(error: GraphQLError, message: str, extensions: dict[str, object]) -> GraphQLError:
+    return GraphQLError(
+        message,
+        nodes=error.nodes,
+        source=error.source,
+        positions=error.positions,
+        path=error.path,
+        extensions=extensions,
+    )

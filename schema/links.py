@@ -1,0 +1,22 @@
+"""Types that refer to each other in a circle, by name: looked up when the schema is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import strawberry
+
+if TYPE_CHECKING:
+    from retrograph.schema.edge import MemoryEdge
+    from retrograph.schema.impact import Impact
+    from retrograph.schema.node import MemoryNode
+    from retrograph.schema.reached import Reached
+    from retrograph.schema.run import InvalidationRun
+    from retrograph.schema.staleness import Staleness
+
+NodeLink = Annotated["MemoryNode", strawberry.lazy("retrograph.schema.node")]
+EdgeLink = Annotated["MemoryEdge", strawberry.lazy("retrograph.schema.edge")]
+RunLink = Annotated["InvalidationRun", strawberry.lazy("retrograph.schema.run")]
+ImpactLink = Annotated["Impact", strawberry.lazy("retrograph.schema.impact")]
+ReachedLink = Annotated["Reached", strawberry.lazy("retrograph.schema.reached")]
+StalenessLink = Annotated["Staleness", strawberry.lazy("retrograph.schema.staleness")]

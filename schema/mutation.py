@@ -1,0 +1,141 @@
+"""The mutations: each reads its input, runs one use case, and shows what it has done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Concatenate, ParamSpec, TypeVar
+
+import strawberry
+
+from retrograph.resolvers.add_evidence import add_evidence
+from retrograph.resolvers.invalidate import invalidate
+from retrograph.resolvers.link_nodes import link_nodes
+from retrograph.resolvers.pin_node import pin_node
+from retrograph.resolvers.put_nodes import put_nodes
+from retrograph.resolvers.revert_run import revert_run
+from retrograph.resolvers.scope import Scope
+from retrograph.resolvers.supersede import supersede
+from retrograph.resolvers.unlink_nodes import unlink_nodes
+from retrograph.rules.limits import check_id
+from retrograph.schema import inputs, results
+from retrograph.schema.arguments import read_fleet
+from retrograph.schema.context import Info
+from retrograph.schema.run import InvalidationRun
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_WHAT = strawberry.argument(description="What to do.")
+
+
+@strawberry.type(description="Every mutation is one transaction: all of it is done, or nothing.")
+class Mutation:
+    @strawberry.mutation(
+        description="Makes nodes and updates those that exist, up to 1,000 at once."
+    )
+    async def put_nodes(
+        self, info: Info, input: Annotated[inputs.PutNodesInput, _WHAT]
+    ) -> results.PutNodesResult:
+        fleet_id = read_fleet(input.fleet_id)
+        outcome = await _act(info, fleet_id, put_nodes, input.read(), input.on_change)
+        info.context.instants.settle(fleet_id, outcome.instant)
+        return results.NodesPut.of(outcome)
+
+    @strawberry.mutation(
+        description="Makes edges, and passes on over them what their sources have suffered."
+    )
+    async def link_nodes(
+        self, info: Info, input: Annotated[inputs.LinkNodesInput, _WHAT]
+    ) -> results.LinkNodesResult:
+        fleet_id = read_fleet(input.fleet_id)
+        outcome = await _act(info, fleet_id, link_nodes, input.read())
+        info.context.instants.settle(fleet_id, outcome.instant)
+        return results.NodesLinked.of(outcome)
+
+    @strawberry.mutation(description="Takes edges away; it never changes a node.")
+    async def unlink_nodes(
+        self, info: Info, input: Annotated[inputs.UnlinkNodesInput, _WHAT]
+    ) -> results.UnlinkNodesResult:
+        fleet_id = read_fleet(input.fleet_id)
+        outcome = await _act(info, fleet_id, unlink_nodes, input.read())
+        info.context.instants.settle(fleet_id, outcome.instant)
+        return results.NodesUnlinked.of(outcome)
+
+    @strawberry.mutation(description="Keeps a node's validity against cascades, or lets it go.")
+    async def pin_node(
+        self, info: Info, input: Annotated[inputs.PinNodeInput, _WHAT]
+    ) -> results.PinNodeResult:
+        fleet_id = read_fleet(input.fleet_id)
+        outcome = await _act(
+            info,
+            fleet_id,
+            pin_node,
+            input.node.read((*inputs.MUTATION, "node")),
+            pinned=input.pinned,
+            reason=input.reason,
+            expected_version=input.expected_version,
+        )
+        info.context.instants.settle(fleet_id, outcome.instant)
+        return results.NodePinned.of(outcome)
+
+    @strawberry.mutation(description="Hangs a URI with a note on a node.")
+    async def add_evidence(
+        self, info: Info, input: Annotated[inputs.AddEvidenceInput, _WHAT]
+    ) -> results.AddEvidenceResult:
+        fleet_id = read_fleet(input.fleet_id)
+        ref = input.node.read((*inputs.MUTATION, "node"))
+        outcome = await _act(info, fleet_id, add_evidence, ref, input.uri, input.note)
+        info.context.instants.settle(fleet_id, outcome.instant)
+        return results.EvidenceAdded.of(outcome)
+
+    @strawberry.mutation(
+        description=(
+            "Knocks out one belief and all that falls with it. One that lowers nothing is recorded "
+            "as NO_CHANGE."
+        )
+    )
+    async def invalidate(
+        self, info: Info, input: Annotated[inputs.InvalidateInput, _WHAT]
+    ) -> results.InvalidateResult:
+        fleet_id = read_fleet(input.fleet_id)
+        run = await _act(info, fleet_id, invalidate, input.read())
+        info.context.instants.settle(fleet_id, run.as_of)
+        return InvalidationRun.of(run)
+
+    @strawberry.mutation(
+        description="Replaces a node by another, and fells what rested on the old one."
+    )
+    async def supersede(
+        self, info: Info, input: Annotated[inputs.SupersedeInput, _WHAT]
+    ) -> results.InvalidateResult:
+        fleet_id = read_fleet(input.fleet_id)
+        run = await _act(info, fleet_id, supersede, input.read())
+        info.context.instants.settle(fleet_id, run.as_of)
+        return InvalidationRun.of(run)
+
+    @strawberry.mutation(
+        description=(
+            "Undoes one run where nothing newer has touched its nodes; names the nodes it left "
+            "alone."
+        )
+    )
+    async def revert_run(
+        self, info: Info, input: Annotated[inputs.RevertRunInput, _WHAT]
+    ) -> results.RevertRunResult:
+        fleet_id = read_fleet(input.fleet_id)
+        run_id = check_id(input.run_id, (*inputs.MUTATION, "runId"))
+        outcome = await _act(info, fleet_id, revert_run, run_id, input.reason)
+        info.context.instants.settle(fleet_id, outcome.instant)
+        return results.RunReverted.of(outcome)
+
+
+async def _act(
+    info: Info,
+    fleet_id: int,
+    use_case: Callable[Concatenate[Scope, int, P], T],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    """Runs a writing use case; failures know the fleet it acted on."""
+    info.context.acting_on = fleet_id
+    return await info.context.call(use_case, fleet_id, *args, **kwargs)

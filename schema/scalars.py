@@ -1,0 +1,57 @@
+"""The custom scalars: instants, and JSON kept as its canonical text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NewType
+
+import orjson
+import strawberry
+
+from retrograph.rules.errors import InvalidInput
+from retrograph.rules.instant import format_instant, parse_instant
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from strawberry.types.scalar import ScalarDefinition
+
+DateTime = NewType("DateTime", int)
+"""UTC microseconds inside, RFC 3339 outside."""
+
+JSON = NewType("JSON", object)
+"""Going out, the text of a JSON document; coming in, the value that the caller wrote."""
+
+
+def _read_instant(value: Any) -> DateTime:
+    if not isinstance(value, str):
+        raise InvalidInput("Give an instant as a string, like 2024-05-01T09:30:00.123456Z.")
+    return DateTime(parse_instant(value))
+
+
+def _read_json(value: Any) -> Any:
+    return value
+
+
+SCALARS: Mapping[object, ScalarDefinition] = {
+    DateTime: strawberry.scalar(
+        name="DateTime",
+        description=(
+            "A UTC instant: RFC 3339 with `Z` and at most six fractional digits. What is read "
+            "back names the very same version."
+        ),
+        specified_by_url="https://scalars.graphql.org/andimarek/date-time.html",
+        serialize=format_instant,
+        parse_value=_read_instant,
+    ),
+    JSON: strawberry.scalar(
+        name="JSON",
+        description=(
+            "Any JSON value. Stored as canonical JSON (RFC 8785): equal content is equal text."
+        ),
+        specified_by_url=(
+            "https://ecma-international.org/publications-and-standards/standards/ecma-404/"
+        ),
+        serialize=orjson.loads,
+        parse_value=_read_json,
+    ),
+}

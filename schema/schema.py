@@ -1,0 +1,75 @@
+"""The schema: its types put together, and its text in the schema definition language."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+import strawberry
+from graphql import (
+    GraphQLError,
+    GraphQLInputObjectType,
+    GraphQLObjectType,
+    GraphQLSchema,
+    Undefined,
+)
+from strawberry.schema.config import StrawberryConfig
+from strawberry.types import ExecutionContext
+
+from retrograph.schema.context import Context
+from retrograph.schema.documents import Documents
+from retrograph.schema.errors import HANDLERS
+from retrograph.schema.extensions import Lifecycle
+from retrograph.schema.failures import present
+from retrograph.schema.mutation import Mutation
+from retrograph.schema.query import Query
+from retrograph.schema.scalars import SCALARS
+from retrograph.schema.subscription import Subscription
+
+
+class Schema(strawberry.Schema):
+    """Ours: errors are shown or masked in one place, and what may be left out has no default."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            query=Query,
+            mutation=Mutation,
+            subscription=Subscription,
+            extensions=[partial(Lifecycle, Documents())],
+            exception_handlers=HANDLERS,
+            config=StrawberryConfig(sort_schema=True, scalar_map=SCALARS),
+        )
+        _drop_null_defaults(self._schema)
+
+    def process_errors(
+        self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None
+    ) -> None:
+        """Every error of every transport passes here before it is written out."""
+        context = execution_context.context if execution_context else None
+        validated = isinstance(context, Context) and context.validated
+        errors[:] = [present(error, validated=validated) for error in errors]
+
+
+@cache
+def make_schema() -> Schema:
+    """The schema; made once, since all who serve it may share it."""
+    return Schema()
+
+
+def sdl() -> str:
+    """The schema in the schema definition language, sorted, with a newline at its end."""
+    return make_schema().as_str() + "\n"
+
+
+def _drop_null_defaults(schema: GraphQLSchema) -> None:
+    """Says nothing of a default where null and nothing mean the same."""
+    for each in schema.type_map.values():
+        if isinstance(each, GraphQLObjectType):
+            takers: list[Any] = [
+                arg for field in each.fields.values() for arg in field.args.values()
+            ]
+        else:
+            takers = list(each.fields.values()) if isinstance(each, GraphQLInputObjectType) else []
+        for taker in takers:
+            if taker.default_value is None:
+                taker.default_value = Undefined

@@ -1,0 +1,39 @@
+"""JSON on the wire: read strictly, written fast."""
+
+from __future__ import annotations
+
+import json
+
+import orjson
+
+
+class NotJson(ValueError):
+    """The text is no JSON."""
+
+
+def read_json(data: bytes | str) -> object:
+    """The value of a JSON text in UTF-8; raises `NotJson`.
+
+    Lone surrogates, which JSON can spell and Unicode can't, are let through: whoever stores text
+    refuses them by the name of the field.
+    """
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return json.loads(data, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise NotJson from None
+
+
+def write_json(value: object) -> bytes:
+    """The UTF-8 text of a JSON value."""
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:  # a lone surrogate, or an integer beyond 64 bits
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _refuse(constant: str) -> object:
+    raise NotJson(constant)
