@@ -170,6 +170,7 @@ def _around(frame: Frame, outgoing: bool) -> Executable:
     def build(arm: Arm) -> Select[Any]:
         near, far = _ends(arm, outgoing)
         chosen = select(ids.c.value.label("near"), *_columns(arm))
+        chosen = chosen.where(arm.c.id + ZERO > bindparam("after"))
         return _meeting(frame, ids, arm, chosen, near, far)
 
     found = over_arms(frame.arms(edge), build).subquery("found")

@@ -26,11 +26,16 @@ ENGINES = ("sqlite",)
 """The engines that every storage test runs on."""
 
 
+def empty_database(engine: str, folder: Path) -> str:
+    """A new database of an engine, as `open_store` takes it."""
+    assert engine == "sqlite"
+    return str(folder / "memory.db")
+
+
 @pytest.fixture(params=ENGINES)
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """An empty database of each engine, as `open_store` takes it."""
-    assert request.param == "sqlite"
-    return str(tmp_path / "memory.db")
+    return empty_database(request.param, tmp_path)
 
 
 @pytest.fixture

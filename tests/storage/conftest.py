@@ -1,0 +1,27 @@
+"""Worlds with a random past, built once for all tests that only read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from retrograph.storage.store import open_store
+from tests.clock import ManualClock
+from tests.conftest import ENGINES, empty_database
+from tests.storage.world import World
+
+SEEDS = range(5)
+
+
+@pytest.fixture(scope="session", params=[(engine, seed) for engine in ENGINES for seed in SEEDS])
+def world(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[World]:
+    """A world on each engine, from each seed; it is only read."""
+    engine, seed = request.param
+    store = open_store(
+        empty_database(engine, tmp_path_factory.mktemp("world")), clock=ManualClock()
+    )
+    yield World(store, seed)
+    store.close()
