@@ -33,11 +33,14 @@ class Settings:
     auth: str = "none"
 
 
+DEFAULTS = Settings()
+
+
 def load_settings(
     flags: Mapping[str, str | None] | None = None,
     environment: Mapping[str, str] = os.environ,
     *,
-    defaults: Settings = Settings(),
+    defaults: Settings = DEFAULTS,
 ) -> Settings:
     """The settings by `flags` (text by setting; None is not given), environment and defaults.
 

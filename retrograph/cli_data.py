@@ -1,0 +1,116 @@
+"""Commands that move data: `import`, `export`, `migrate`, `sdl`."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import click
+
+from retrograph.cli_options import Instant, open_scope, progress_bars, takes_settings
+from retrograph.resolvers.export_graph import export_graph
+from retrograph.resolvers.import_graph import Imported, import_graph
+from retrograph.rules.errors import ConfigurationError
+from retrograph.schema.schema import sdl
+from retrograph.settings import Settings
+from retrograph.storage.records import RunStatus
+from retrograph.storage.store import open_store
+
+_STDIO = "-"
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@takes_settings("database", "tenant", "fleet")
+def import_file(settings: Settings, file: str) -> None:
+    """Import a graph from FILE, JSON Lines plain or gzip; - is the standard input.
+
+    All of it or nothing: a bad line is named, and nothing is changed. Lines that name no fleet go
+    to --fleet; a fleet that is not there is made, and so is the database.
+    """
+    with (
+        _input(file) as (source, size),
+        open_scope(settings, make=True) as scope,
+        progress_bars() as tell,
+    ):
+        done = import_graph(scope, source, settings.fleet, size=size, progress=tell)
+    click.echo(_summary(done))
+
+
+@click.command("export")
+@click.option("--as-of", "at", type=Instant(), metavar="INSTANT", help="The last one by default.")
+@click.option("-o", "--output", default=_STDIO, metavar="FILE", help="Gzip if it ends with .gz.")
+@takes_settings("database", "tenant", "fleet")
+def export_file(settings: Settings, at: int | None, output: str) -> None:
+    """Export the fleet as it was at an instant, as JSON Lines that `import` takes."""
+    with open_scope(settings) as scope, progress_bars() as tell:
+        lines = export_graph(scope, settings.fleet, at)
+        first = next(lines, b"")  # whatever is wrong with the request shows before a file is made
+        with _output(output) as sink:
+            sink.write(first)
+            for number, line in enumerate(lines, 2):
+                sink.write(line)
+                if number % 10_000 == 0:
+                    tell("Writing", number, None)
+
+
+@click.command("migrate")
+@takes_settings("database")
+def migrate(settings: Settings) -> None:
+    """Make the database, or bring its schema up to date."""
+    open_store(settings.database).close()
+    click.echo(f"{settings.database} is up to date.")
+
+
+@click.command("sdl")
+def print_sdl() -> None:
+    """Print the GraphQL schema."""
+    click.echo(sdl(), nl=False)
+
+
+@contextmanager
+def _input(file: str) -> Iterator[tuple[BinaryIO, int | None]]:
+    if file == _STDIO:
+        yield sys.stdin.buffer, None
+        return
+    with Path(file).open("rb") as source:
+        yield source, Path(file).stat().st_size or None
+
+
+@contextmanager
+def _output(file: str) -> Iterator[BinaryIO]:
+    """Where an export goes; a file is there when it is complete, and not before."""
+    if file == _STDIO:
+        yield sys.stdout.buffer
+        return
+    partial = Path(f"{file}.partial")
+    try:
+        with partial.open("wb") as sink:
+            if file.endswith(".gz"):
+                with gzip.GzipFile("", "wb", 6, sink, 0) as packed:
+                    yield cast(BinaryIO, packed)
+            else:
+                yield sink
+        partial.replace(file)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{file} can't be written: {error.strerror}. Name another file."
+        ) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _summary(done: Imported) -> str:
+    loaded = done.loaded
+    said = f"{loaded.nodes:,} nodes, {loaded.edges:,} edges, {loaded.evidence:,} evidence added"
+    changed = loaded.nodes_changed + loaded.evidence_changed
+    said += f"; {changed:,} changed" if changed else ""
+    if done.runs:
+        applied = [run for run in done.runs if run.status == RunStatus.APPLIED]
+        impacts = sum(run.impact_count for run in applied)
+        said += f"; {len(done.runs):,} runs, {len(applied):,} applied, {impacts:,} impacts"
+    return f"{done.lines:,} lines: {said}."

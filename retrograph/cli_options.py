@@ -1,0 +1,95 @@
+"""What commands share: settings as options, an open store, bars of progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from retrograph.resolvers.import_stream import Progress as Tell
+from retrograph.resolvers.scope import Role, Scope
+from retrograph.rules.instant import parse_instant
+from retrograph.settings import DEFAULTS, PREFIX, Settings, load_settings
+from retrograph.storage.store import open_store
+
+Command = Callable[..., None]
+
+_SETTINGS = {
+    "database": ("FILE", "The database: a file, or a URL sqlite:///path."),
+    "host": ("HOST", "The address to serve at."),
+    "port": ("PORT", "The port to serve at; 0 takes a free one."),
+    "tenant": ("ID", "The tenant to act for."),
+    "fleet": ("ID", "The fleet to act on."),
+    "auth": ("KIND", "How callers prove who they are: `none`, on this machine alone."),
+}
+
+
+def takes_settings(*names: str, defaults: Settings = DEFAULTS) -> Callable[[Command], Command]:
+    """Gives a command the options of these settings and hands it all of them as `settings`."""
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def run(**given: Any) -> None:
+            flags = {name: given.pop(name) for name in names}
+            command(settings=load_settings(flags, defaults=defaults), **given)
+
+        decorated: Command = run
+        for name in reversed(names):
+            metavar, text = _SETTINGS[name]
+            told = f"{text}  [{PREFIX}{name.upper()}; default: {getattr(defaults, name)}]"
+            decorated = click.option(f"--{name}", metavar=metavar, help=told)(decorated)
+        return decorated
+
+    return decorate
+
+
+class Instant(click.ParamType[int]):
+    """An RFC 3339 instant, as UTC microseconds."""
+
+    name = "instant"
+
+    def convert(
+        self,
+        value: str,
+        param: click.Parameter | None,
+        ctx: click.Context | None,  # noqa: ARG002 (click's signature)
+    ) -> int:
+        """Raises `InvalidInput` with what is wrong about the text."""
+        return parse_instant(value, field=(param.name or "",) if param else ())
+
+
+@contextmanager
+def open_scope(settings: Settings, *, make: bool = False) -> Iterator[Scope]:
+    """The tenant of the settings, with every fleet and role; closes the store at the end.
+
+    With `make`, a database that is missing is made and an old one is migrated.
+    """
+    store = open_store(settings.database, migrate=make)
+    try:
+        yield Scope(store, settings.tenant, None, frozenset(Role))
+    finally:
+        store.close()
+
+
+@contextmanager
+def progress_bars() -> Iterator[Tell]:
+    """Bars on stderr, one a stage, if that is a terminal; else nothing is shown."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda *_: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def tell(stage: str, done: int, total: int | None) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage, total=total)
+            bars.update(tasks[stage], completed=done, total=total)
+
+        yield tell

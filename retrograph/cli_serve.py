@@ -1,0 +1,133 @@
+"""Commands that answer over the network: `serve` and `demo`."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import socket
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import click
+import uvicorn
+
+from retrograph.app import create_app
+from retrograph.cli_options import open_scope, takes_settings
+from retrograph.resolvers.demo import CORRECTION, FLEET, make_demo
+from retrograph.resolvers.runs import list_runs
+from retrograph.resolvers.scope import Scope
+from retrograph.rules.errors import ConfigurationError
+from retrograph.rules.instant import format_instant
+from retrograph.settings import Settings, check_exposure
+from retrograph.storage.clock import system_clock
+from retrograph.storage.filters import RunFilter
+
+MAX_MESSAGE_BYTES = 1024 * 1024
+"""Bytes of one WebSocket message."""
+GRACE_SECONDS = 5
+"""How long requests may take to end when the server stops."""
+
+_SQLITE = "sqlite:///"
+_QUERIES = {
+    "What is not healthy now, and why": """
+        { nodes(fleetId: 1, filter: {validity: [DEFINITELY_STALE]}) {
+          edges { node { key staleness { run { reason } path { key } } } } } }""",
+    "What the agent believed just before the tariff was corrected": """
+        { node(fleetId: 1, by: {key: "decision:9001"}, asOf: "$before") {
+          validity payload confidence asOf } }""",
+    "What would fall with the contract of the metering API": """
+        { previewInvalidation(fleetId: 1, root: {key: "contract:metering/v2"}) {
+          impactCount impacts(first: 5) { edges { node { to depth node { key } } } } } }""",
+}
+
+
+@click.command("serve")
+@takes_settings("database", "host", "port", "tenant", "auth")
+def serve(settings: Settings) -> None:
+    """Serve GraphQL at /graphql, over HTTP and WebSockets."""
+    check_exposure(settings)
+    with _listener(settings) as listener, open_scope(settings, make=True) as scope:
+        click.echo(f"Serving {settings.database} at {_url(settings, listener)}")
+        _run(scope, listener)
+
+
+@click.command("demo")
+@click.option("--serve/--no-serve", "serving", default=True, help="Serve it, or only make it.")
+@takes_settings(
+    "database", "host", "port", "tenant", "auth", defaults=Settings(database="retrograph-demo.db")
+)
+def demo(settings: Settings, serving: bool) -> None:
+    """Make the demo, a fleet with a week of history, if it is not there; then serve it."""
+    check_exposure(settings)
+    database = _demo_file(settings)
+    if not serving:
+        _make_missing(database, settings.tenant)
+        return
+    with _listener(settings) as listener:
+        _make_missing(database, settings.tenant)
+        with open_scope(settings, make=True) as scope:
+            _introduce(scope, settings, _url(settings, listener))
+            _run(scope, listener)
+
+
+def _demo_file(settings: Settings) -> Path:
+    database = settings.database.removeprefix(_SQLITE)
+    if "://" in database:
+        raise ConfigurationError("The demo is made in a file; give its path as the database.")
+    return Path(database)
+
+
+def _make_missing(database: Path, tenant_id: int) -> None:
+    if not database.exists():
+        make_demo(database, system_clock(), tenant_id)
+        click.echo(f"Made {database}: fleet {FLEET} and its last seven days.")
+
+
+def _introduce(scope: Scope, settings: Settings, url: str) -> None:
+    click.echo(f"Serving {settings.database} at {url}  (Ctrl-C ends it)\n")
+    before = format_instant(_before_correction(scope))
+    click.echo("Ask it from another terminal:")
+    for title, query in _QUERIES.items():
+        asked = " ".join(query.replace("$before", before).split())
+        click.echo(f"\n# {title}\ncurl -sG {url} --data-urlencode 'query={asked}'")
+
+
+def _before_correction(scope: Scope) -> int:
+    """The last microsecond of the old tariff; in another database, the last commit."""
+    runs = list_runs(scope, FLEET, RunFilter(reason=CORRECTION), first=1).rows
+    return runs[0].executed_at - 1 if runs else scope.clock(FLEET)
+
+
+def _listener(settings: Settings) -> closing[socket.socket]:
+    """A socket that listens already, so that nothing is begun which can't be served."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    place = f"{settings.host}, port {settings.port}"
+    try:
+        listener = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        reason = "is in use" if error.errno == errno.EADDRINUSE else f"fails: {error.strerror}"
+        raise ConfigurationError(
+            f"Serving at {place} {reason}; choose another with --port or --host."
+        ) from error
+    return closing(listener)
+
+
+def _url(settings: Settings, listener: socket.socket) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{listener.getsockname()[1]}/graphql"
+
+
+def _run(scope: Scope, listener: socket.socket) -> None:
+    config = uvicorn.Config(
+        create_app(scope.store, tenant_id=scope.tenant_id),
+        log_level="warning",
+        ws_max_size=MAX_MESSAGE_BYTES,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    # The server ends well on this signal, then raises it anew: by then, it only ends the process.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        uvicorn.Server(config).run(sockets=[listener])
+    except KeyboardInterrupt:
+        click.echo("Stopped.")
