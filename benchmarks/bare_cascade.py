@@ -5,12 +5,10 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from benchmarks.databases import bare
 from benchmarks.measure import timed
-
-Rows = list[tuple[Any, ...]]
+from benchmarks.rows import Rows, insert
 
 _STATES = "SELECT validity, projected, run_id, run_ordinal, valid_from, id FROM node_state"
 _UPDATE = """
@@ -49,12 +47,8 @@ class CascadeRows:
 
     def _write(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
-        connection.executemany(_insert("node_state_history", self.history), self.history)
+        connection.executemany(insert("node_state_history", self.history), self.history)
         connection.executemany(_UPDATE, self.states)
-        connection.executemany(_insert("impact", self.impacts), self.impacts)
-        connection.executemany(_insert("outbox", self.events), self.events)
+        connection.executemany(insert("impact", self.impacts), self.impacts)
+        connection.executemany(insert("outbox", self.events), self.events)
         connection.execute("COMMIT")
-
-
-def _insert(table: str, rows: Rows) -> str:
-    return f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})"

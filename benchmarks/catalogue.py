@@ -7,8 +7,10 @@ from pathlib import Path
 
 from benchmarks.as_of import as_of
 from benchmarks.cascades import against_executemany, growth
+from benchmarks.importing import importing
 from benchmarks.literal import literal
 from benchmarks.measure import Row
+from benchmarks.served import served
 from benchmarks.sizes import Sizes
 
 Benchmark = Callable[[Path, Sizes], Iterator[Row]]
@@ -19,4 +21,6 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "literal": literal,
     "growth": growth,
     "as-of": as_of,
+    "import": importing,
+    "http": served,
 }

@@ -13,7 +13,8 @@ from benchmarks.measure import Row
 
 README = Path(__file__).with_name("README.md")
 
-_BEGIN, _END = "<!-- results -->\n", "<!-- end of results -->"
+MARKS = ("<!-- results -->\n", "<!-- end of results -->")
+"""What stands before and after the table in the README."""
 _HEAD = "| what | ratio (spread) | aim | met | median times |\n|---|---|---|---|---|\n"
 
 
@@ -35,10 +36,11 @@ def line(row: Row) -> str:
 def write_readme(rows: Iterable[Row]) -> None:
     """Puts the table where the README has the last one."""
     text = README.read_text(encoding="utf-8")
-    before, rest = text.split(_BEGIN)
-    _, after = rest.split(_END)
+    begin, end = MARKS
+    before, rest = text.split(begin)
+    _, after = rest.split(end)
     table = f"{_conditions()}\n\n{_HEAD}{''.join(map(line, rows))}"
-    README.write_text(f"{before}{_BEGIN}{table}{_END}{after}", encoding="utf-8")
+    README.write_text(f"{before}{begin}{table}{end}{after}", encoding="utf-8")
 
 
 def _conditions() -> str:

@@ -1,0 +1,60 @@
+"""Every benchmark runs, on graphs too small for its ratios to mean anything."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks import report
+from benchmarks.catalogue import BENCHMARKS
+from benchmarks.measure import Row
+from benchmarks.sizes import TINY
+
+TINY_FILE = (
+    {"node": {"key": "supplier", "kind": "ASSERTION", "payload": {"name": "North Grid"}}},
+    {"node": {"key": "invoice", "kind": "ASSERTION"}},
+    {"edge": {"source": "supplier", "target": "invoice", "type": "REQUIRES"}},
+)
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_it_runs(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "graph.jsonl"
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in TINY_FILE))
+    rows = list(BENCHMARKS[name](tmp_path, replace(TINY, file=file)))
+    assert rows
+    assert all(math.isfinite(row.ratio) and row.ratio > 0 for row in rows)
+
+
+def test_an_import_without_its_file_is_skipped_aloud(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sizes = replace(TINY, file=tmp_path / "absent.jsonl.gz")
+    assert list(BENCHMARKS["import"](tmp_path, sizes)) == []
+    assert "skipped: no absent.jsonl.gz" in capsys.readouterr().out
+
+
+def test_the_median_decides_whether_an_aim_is_met() -> None:
+    assert Row("at most", (0.5, 0.9, 3.0), 1.0, "").met
+    assert not Row("at most", (0.5, 1.1, 1.2), 1.0, "").met
+    assert Row("at least", (900.0, 1000.0, 1100.0), 1_000, "", at_least=True).met
+    assert not Row("at least", (900.0, 999.0, 1100.0), 1_000, "", at_least=True).met
+
+
+def test_a_run_replaces_the_table_of_the_readme_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text(report.README.read_text())
+    monkeypatch.setattr(report, "README", readme)
+    before = readme.read_text()
+    report.write_readme([Row("a thing", (2.0, 1.0, 4.0), 1.5, "2 s / 1 s")])
+    after = readme.read_text()
+    assert "| a thing | 2.00 (1.00–4.00) | ≤ 1.5 | **no** | 2 s / 1 s |" in after
+    head, tail = report.MARKS
+    assert after.split(head)[0] == before.split(head)[0]
+    assert after.split(tail)[1] == before.split(tail)[1]
