@@ -93,7 +93,7 @@ class Track:
 class World:
     """Fleet 1 of tenant 1 with its past; `instants` are those of its writes."""
 
-    def __init__(self, store: Store, seed: int, writes: int = 24) -> None:
+    def __init__(self, store: Store, seed: int, writes: int = 30) -> None:
         self.store = store
         self.instants: list[int] = []
         self.identities: dict[int, Row] = {}
@@ -185,14 +185,15 @@ class World:
     def _write(self) -> None:
         def job(writes: dict[int, Write]) -> int:
             write = writes[FLEET]
-            for _ in range(self._random.randint(1, 6)):
-                self._random.choice(self._acts())(write)
+            acts = [self._create] * 5 if not self.instants else []
+            for act in (*acts, *self._random.choices(self._acts(), k=self._random.randint(1, 6))):
+                act(write)
             return write.instant
 
         self.instants.append(self.store.write_all(TENANT, [FLEET], job))
 
     def _acts(self) -> list[Callable[[Write], None]]:
-        often = [self._create, self._change_state, self._change_state, self._link, self._link]
+        often = [self._create, self._change_state, self._change_state, *[self._link] * 4]
         seldom = [self._change_content, self._unlink, self._relink, self._break, self._hang]
         return [*often, *seldom, self._remove, self._return, self._change_evidence]
 
@@ -234,7 +235,7 @@ class World:
 
     def _link(self, write: Write) -> None:
         nodes = self.states.opened()
-        if len(nodes) > 1:
+        for _ in range(self._random.randint(1, 4) if len(nodes) > 1 else 0):
             source, target = self._random.sample(nodes, 2)
             self._open_edge(write, self._id(), source, target)
 
