@@ -59,7 +59,7 @@ def check_distinct(puts: Sequence[Put]) -> None:
     for put in puts:
         ref = _ref(put.given)
         if ref is not None and ref in seen:
-            raise InvalidInput("This node is named twice; give each node once.", path=put.path)
+            raise _named_twice(put)
         if ref is not None:
             seen.add(ref)
 
@@ -113,10 +113,25 @@ def _existing(write: Write, puts: Sequence[Put]) -> list[NodeRecord | None]:
     refs = [_ref(put.given) for put in puts]
     found = find_nodes(write.snapshot, [ref for ref in refs if ref is not None])
     nodes = nodes_by_id(write.snapshot, list(found.values()))
+    _check_distinct_nodes(puts, [found.get(ref) if ref else None for ref in refs])
     return [
         _checked(put, nodes[found[ref]] if ref in found else None)
         for put, ref in zip(puts, refs, strict=True)
     ]
+
+
+def _check_distinct_nodes(puts: Sequence[Put], ids: Sequence[int | None]) -> None:
+    """A key and an id may name the same node: that shows only when both are looked up."""
+    seen: set[int] = set()
+    for put, node_id in zip(puts, ids, strict=True):
+        if node_id in seen:
+            raise _named_twice(put)
+        if node_id is not None:
+            seen.add(node_id)
+
+
+def _named_twice(put: Put) -> InvalidInput:
+    return InvalidInput("This node is named twice; give each node once.", path=put.path)
 
 
 def _checked(put: Put, node: NodeRecord | None) -> NodeRecord | None:

@@ -14,11 +14,10 @@ from retrograph.rules.validity import Validity
 from retrograph.storage.cascades import RunOrder, record_run
 from retrograph.storage.records import EventType, RunRecord, RunStatus
 from retrograph.storage.reverts import (
-    StateBefore,
+    StoredState,
     later_causes,
     mark_reverted,
     restore_states,
-    states_before,
     touched_by,
 )
 from retrograph.storage.runs import runs_by_id
@@ -27,7 +26,7 @@ from retrograph.storage.write import Write
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    former: dict[int, StateBefore]
+    former: dict[int, StoredState]
     left_alone: list[int]
     change: Cascade
 
@@ -44,8 +43,11 @@ def revert_run(scope: Scope, fleet_id: int, run_id: int, reason: str | None = No
     def job(write: Write) -> RunReverted:
         run = _revertible(write, run_id)
         plan = _plan(write, run)
-        by = record_run(write, _order(write, run, reason, plan), plan.change)
         restored = _restored(plan)
+        felled_again = plan.former.keys() - restored
+        # The run's states are laid over the former ones; the restored have their former runs, too.
+        restore_states(write, {node_id: plan.former[node_id] for node_id in felled_again})
+        by = record_run(write, _order(write, run, reason, plan), plan.change)
         restore_states(write, {node_id: plan.former[node_id] for node_id in restored})
         mark_reverted(write, run, by)
         write.emit(EventType.RUN_REVERTED, node_id=run.root_id, run_id=by.id)
@@ -69,14 +71,14 @@ def _revertible(write: Write, run_id: int) -> RunRecord:
 
 
 def _plan(write: Write, run: RunRecord) -> _Plan:
-    touched = touched_by(write, run)
-    former = states_before(write, run, [each for each in touched if each.last_run_id == run.id])
+    touched = {each.node_id: each.former(run) for each in touched_by(write, run)}
+    former = {node_id: state for node_id, state in touched.items() if state is not None}
     change = reversal(
         write.graph(),
         {i: (state.validity, state.projected, bool(state.pinned)) for i, state in former.items()},
         later_causes(write, run, former),
     )
-    left_alone = [each.node_id for each in touched if each.node_id not in former]
+    left_alone = [node_id for node_id in touched if node_id not in former]
     return _Plan(former, left_alone, change)
 
 

@@ -58,7 +58,9 @@ def _as_json(request: Supersession, put: Put) -> dict[str, object]:
         "old": {"id": str(request.old.id), "key": request.old.key},
         "by": {"id": str(by.id), "key": by.key, "kind": by.kind and by.kind.name},
         "version": by.expected_version,
-        "fields": {name: str(value) for name, value in put.fields.items()},
+        "fields": {
+            name: None if value is None else str(value) for name, value in put.fields.items()
+        },
         "reason": request.reason,
         "plan": request.expected_plan,
     }

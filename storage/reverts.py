@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from sqlalchemy import select, update
 
 from retrograph.rules.cascade import ImpactKind
 from retrograph.rules.edge_type import PROPAGATING
-from retrograph.rules.validity import Validity
+from retrograph.rules.validity import SEVERITY, Validity
 from retrograph.storage.as_of import keyed_arms, over_arms
 from retrograph.storage.id_set import id_set
 from retrograph.storage.records import RunRecord
@@ -22,8 +22,8 @@ EdgeRow = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class StateBefore:
-    """The state that a node had before a run; the names are the columns of `node_state`."""
+class StoredState:
+    """A node's state; the names are the columns of `node_state`."""
 
     validity: int
     projected: int
@@ -33,80 +33,80 @@ class StateBefore:
     run_ordinal: int | None
     pin_reason: str | None
 
+    @property
+    def verdict(self) -> tuple[int, int, int | None, int | None]:
+        """What runs and judgements decide; pins and confidences are no verdict on the state."""
+        return self.validity, self.projected, self.run_id, self.run_ordinal
+
+
+_COLUMNS = tuple(StoredState.__dataclass_fields__)
+
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """A node that a run changed, and who has touched its state last."""
+    """A node that a run changed: what it was just before the run, just after it, and is now.
+
+    `now` is None if the node has left the present.
+    """
 
     node_id: int
-    kind: ImpactKind
-    last_run_id: int | None
-    pinned: int
-    pin_reason: str | None
+    before: StoredState
+    after: StoredState
+    now: StoredState | None
+
+    def former(self, run: RunRecord) -> StoredState | None:
+        """The state that a revert gives back, or None where something newer touched the node.
+
+        A pin stays as it is now, unless it was the run that moved it.
+        """
+        if self.now is None or not self._is_untouched(self.now, run):
+            return None
+        if self.before.pinned != self.after.pinned:
+            return self.before
+        return replace(self.before, pinned=self.now.pinned, pin_reason=self.now.pin_reason)
+
+    def _is_untouched(self, now: StoredState, run: RunRecord) -> bool:
+        """What a revert restored names an earlier run again, so its whole verdict is compared."""
+        if run.reverts_run_id is None:
+            return now.run_id == run.id
+        return now.verdict == self.after.verdict
 
 
 def touched_by(write: Write, run: RunRecord) -> list[Touched]:
-    """The nodes that the run changed, ascending; those that left the present have no last run."""
-    now = node_state.current
-    rows = write.snapshot.connection.execute(
-        select(impact.c.node_id, impact.c.kind, now.c.run_id, now.c.pinned, now.c.pin_reason)
-        .select_from(impact.outerjoin(now, now.c.id == impact.c.node_id))
-        .where(
-            impact.c.tenant_id == run.tenant_id,
-            impact.c.fleet_id == run.fleet_id,
-            impact.c.run_id == run.id,
-            impact.c.kind != int(ImpactKind.REEVALUATE),
-        )
-        .order_by(impact.c.node_id)
-    )
-    return [Touched(node_id, ImpactKind(kind), *rest) for node_id, kind, *rest in rows]
+    """The nodes whose states the run changed, ascending."""
+    node_ids = _changed_ids(write, run)
+    before = _states_at(write, run.executed_at - 1, node_ids)
+    before.update(_by_earlier_runs_of_the_instant(write, run, before))
+    after = _states_at(write, run.executed_at, node_ids)
+    now = _states_at(write, write.instant, node_ids)
+    return [Touched(i, before[i], after[i], now.get(i)) for i in node_ids]
 
 
-def states_before(write: Write, run: RunRecord, touched: Collection[Touched]) -> dict[int, StateBefore]:
-    """What the touched nodes were just before the run.
+def later_causes(write: Write, run: RunRecord, restored: Collection[int]) -> list[EdgeRow]:
+    """The propagating edges into the restored nodes from sources that were raised after the run.
 
-    A pin is not a run's doing, so the present one stays; only what unpinned a node pins it again.
+    Later runs raised them, or a revert that gave them an earlier run's state back.  A reverted
+    run's sources don't count: they have their former states, and runs, back.
     """
-    found = _versions_before(write, run, [each.node_id for each in touched])
-    found.update(_by_earlier_runs_of_the_instant(write, run, found))
-    return {
-        each.node_id: _with_present_pin(found[each.node_id], each)
-        for each in touched
-        if each.node_id in found
-    }
+    rows = _ill_sources(write, run, restored)
+    since = _states_at(write, run.executed_at, {row[0] for row in rows})
+    given_back = set(restored)
 
-
-def later_causes(write: Write, run: RunRecord, node_ids: Collection[int]) -> list[EdgeRow]:
-    """The propagating edges into the nodes from unhealthy sources that later runs raised.
-
-    A reverted run's sources don't count: they have their former states, and runs, back.
-    """
-    source, table = node_state.current, edge.current
-    rows = write.snapshot.connection.execute(
-        select(table.c.source_id, table.c.target_id, table.c.type)
-        .select_from(table.join(source, source.c.id == table.c.source_id))
-        .where(
-            table.c.tenant_id == run.tenant_id,
-            table.c.fleet_id == run.fleet_id,
-            table.c.target_id.in_(id_set(node_ids)),
-            table.c.source_id != table.c.target_id,
-            table.c.type.in_([int(kind) for kind in PROPAGATING]),
-            source.c.tenant_id == run.tenant_id,
-            source.c.fleet_id == run.fleet_id,
-            source.c.run_id > run.id,
-            source.c.projected.between(
-                int(Validity.POTENTIALLY_STALE), int(Validity.SUPERSEDED)
-            ),
+    def raised(source_id: int, run_id: int, projected: int) -> bool:
+        if source_id in given_back:
+            return False
+        known = since.get(source_id)
+        return run_id > run.id or (
+            known is not None and SEVERITY[projected] > SEVERITY[known.projected]
         )
-    )
-    return [(source_id, target_id, kind) for source_id, target_id, kind in rows]
+
+    return [(source, target, kind) for source, target, kind, *now in rows if raised(source, *now)]
 
 
-def restore_states(write: Write, states: dict[int, StateBefore]) -> None:
+def restore_states(write: Write, states: dict[int, StoredState]) -> None:
     """Gives nodes these states, and with them the runs that had given them."""
-    names = StateBefore.__dataclass_fields__
     rows = [
-        {"id": node_id, **{name: getattr(state, name) for name in names}}
+        {"id": node_id, **{name: getattr(state, name) for name in _COLUMNS}}
         for node_id, state in states.items()
     ]
     open_next(write.snapshot, node_state, rows)
@@ -125,26 +125,69 @@ def mark_reverted(write: Write, run: RunRecord, by: RunRecord) -> None:
     )
 
 
-def _versions_before(
-    write: Write, run: RunRecord, node_ids: Collection[int]
-) -> dict[int, StateBefore]:
-    before = replace(write.snapshot, instant=run.executed_at - 1, current=False)
-    names = list(StateBefore.__dataclass_fields__)
+def _changed_ids(write: Write, run: RunRecord) -> list[int]:
+    rows = write.snapshot.connection.execute(
+        select(impact.c.node_id)
+        .where(
+            impact.c.tenant_id == run.tenant_id,
+            impact.c.fleet_id == run.fleet_id,
+            impact.c.run_id == run.id,
+            impact.c.kind != int(ImpactKind.REEVALUATE),
+        )
+        .order_by(impact.c.node_id)
+    )
+    return list(rows.scalars())
+
+
+def _states_at(write: Write, instant: int, node_ids: Iterable[int]) -> dict[int, StoredState]:
+    """The states of nodes at an instant, this write's own included."""
+    snapshot = replace(write.snapshot, instant=instant, current=instant == write.instant)
     statement = over_arms(
-        keyed_arms(before, node_state, node.c.id),
-        lambda arm: select(node.c.id, *(arm.c[name] for name in names)).where(
-            node.c.tenant_id == run.tenant_id,
-            node.c.fleet_id == run.fleet_id,
-            node.c.id.in_(id_set(node_ids)),
+        keyed_arms(snapshot, node_state, node.c.id),
+        lambda arm: select(node.c.id, *(arm.c[name] for name in _COLUMNS)).where(
+            node.c.tenant_id == snapshot.tenant_id,
+            node.c.fleet_id == snapshot.fleet_id,
+            node.c.id.in_(id_set(list(node_ids))),
         ),
     )
-    rows = write.snapshot.connection.execute(statement)
-    return {node_id: StateBefore(*state) for node_id, *state in rows}
+    rows = snapshot.connection.execute(statement)
+    return {node_id: StoredState(*state) for node_id, *state in rows}
+
+
+def _ill_sources(
+    write: Write, run: RunRecord, targets: Collection[int]
+) -> list[tuple[int, int, int, int, int]]:
+    """(source, target, type, run, projected) of edges into the targets from sources whose
+    unhealthy state another run than this one gave.
+    """
+    source, table = node_state.current, edge.current
+    rows = write.snapshot.connection.execute(
+        select(
+            table.c.source_id,
+            table.c.target_id,
+            table.c.type,
+            source.c.run_id,
+            source.c.projected,
+        )
+        .select_from(table.join(source, source.c.id == table.c.source_id))
+        .where(
+            table.c.tenant_id == run.tenant_id,
+            table.c.fleet_id == run.fleet_id,
+            table.c.target_id.in_(id_set(targets)),
+            table.c.source_id != table.c.target_id,
+            table.c.type.in_([int(kind) for kind in PROPAGATING]),
+            source.c.tenant_id == run.tenant_id,
+            source.c.fleet_id == run.fleet_id,
+            source.c.run_id != run.id,
+            source.c.projected.between(int(Validity.POTENTIALLY_STALE), int(Validity.SUPERSEDED)),
+        )
+    )
+    return [(*row,) for row in rows]
 
 
 def _by_earlier_runs_of_the_instant(
-    write: Write, run: RunRecord, found: dict[int, StateBefore]
-) -> dict[int, StateBefore]:
+    write: Write, run: RunRecord, found: dict[int, StoredState]
+) -> dict[int, StoredState]:
     """What earlier runs of the same transaction had made of the nodes: no version tells it."""
     rows = write.snapshot.connection.execute(
         select(impact.c.node_id, impact.c.kind, impact.c.after, impact.c.run_id, impact.c.ordinal)
@@ -160,7 +203,7 @@ def _by_earlier_runs_of_the_instant(
         )
         .order_by(impact.c.run_id)
     )
-    changed: dict[int, StateBefore] = {}
+    changed: dict[int, StoredState] = {}
     for node_id, kind, after, run_id, ordinal in rows:
         state = changed.get(node_id, found.get(node_id))
         if state is not None:
@@ -169,9 +212,3 @@ def _by_earlier_runs_of_the_instant(
                 state, validity=stored, projected=after, run_id=run_id, run_ordinal=ordinal
             )
     return changed
-
-
-def _with_present_pin(state: StateBefore, touched: Touched) -> StateBefore:
-    if state.pinned and touched.kind is ImpactKind.CHANGED:
-        return state  # the run was an unpinning
-    return replace(state, pinned=touched.pinned, pin_reason=touched.pin_reason)
