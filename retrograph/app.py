@@ -55,7 +55,7 @@ def create_app(store: Store, *, tenant_id: int = 1) -> Starlette:
             return error_response(Refused(503, error.message, error.code))
         return _json({"status": "ready"})
 
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/graphql", HttpEndpoint(schema, find_caller).answer, methods=["GET", "POST"]),
             WebSocketRoute("/graphql", SocketEndpoint(schema, find_caller)),
@@ -65,6 +65,8 @@ def create_app(store: Store, *, tenant_id: int = 1) -> Starlette:
         exception_handlers={HTTPException: _refusal, Exception: _failure},
         lifespan=lambda app: _lifespan(app, store),
     )
+    app.router.redirect_slashes = False  # routes are exact: a redirected POST loses its body
+    return app
 
 
 @asynccontextmanager

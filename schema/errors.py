@@ -35,8 +35,8 @@ Answer_co = TypeVar("Answer_co", bound="UserError", covariant=True)
 class UserError:
     code: str = strawberry.field(description="Stable, for programs.")
     message: str = strawberry.field(description="For people: what is wrong, and what to do.")
-    path: list[str] = strawberry.field(
-        description="The input field that is wrong, outermost first; empty where none is."
+    path: list[str] | None = strawberry.field(
+        description="The input field that is wrong, outermost first; null where none is."
     )
 
 
@@ -81,7 +81,7 @@ def _common(error: errors.RetrographError) -> dict[str, Any]:
     """The fields of every user error; paths of mutations begin at their one argument."""
     inside = not error.path or error.path[0] == "input"
     path = list(error.path) if inside else ["input", *error.path]
-    return {"code": error.code, "message": error.message, "path": path}
+    return {"code": error.code, "message": error.message, "path": path or None}
 
 
 class _Plain(ExceptionHandler[Raised_contra, Answer_co]):

@@ -30,14 +30,14 @@ from retrograph.schema.subscription import Subscription
 class Schema(strawberry.Schema):
     """Ours: errors are shown or masked in one place, and what may be left out has no default."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, sort: bool = False) -> None:
         super().__init__(
             query=Query,
             mutation=Mutation,
             subscription=Subscription,
             extensions=[partial(Lifecycle, Documents())],
             exception_handlers=HANDLERS,
-            config=StrawberryConfig(sort_schema=True, scalar_map=SCALARS),
+            config=StrawberryConfig(sort_schema=sort, scalar_map=SCALARS),
         )
         _drop_null_defaults(self._schema)
 
@@ -58,7 +58,8 @@ def make_schema() -> Schema:
 
 def sdl() -> str:
     """The schema in the schema definition language, sorted, with a newline at its end."""
-    return make_schema().as_str() + "\n"
+    # Sorting makes every type anew, without what Strawberry needs to execute: for printing only.
+    return Schema(sort=True).as_str() + "\n"
 
 
 def _drop_null_defaults(schema: GraphQLSchema) -> None:

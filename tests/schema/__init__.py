@@ -1,0 +1,1 @@
+"""The GraphQL surface, asked the way clients ask it."""
