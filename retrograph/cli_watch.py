@@ -122,5 +122,5 @@ def _impact_lines(scope: Scope, run: RunRecord, first: int) -> list[str]:
         path = [nodes[node].key or f"id:{node}" for node in paths[run.id, impact.ordinal]]
         path += ["…"] if impact.depth >= _PATH else []
         change = f"{impact.before.name} -> {impact.after.name}"
-        lines.append(f"{impact.kind.name:10} {change:36} {' > '.join(path)}")
+        lines.append(f"{impact.kind.name:10} {change:40} {' > '.join(path)}")
     return lines

@@ -1,0 +1,58 @@
+"""Runs the command line, inside this process or as one of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from retrograph.cli import main
+from tests.shared import ROOT
+
+COMMAND = [sys.executable, "-W", "error", "-m", "retrograph.cli"]
+PATIENCE = 60
+"""Seconds after which a process that says nothing is taken for dead."""
+
+
+def retrograph(*words: str | Path, stdin: bytes | None = None) -> Result:
+    """Runs a command in this process; fails the test for an error that isn't handled."""
+    result = CliRunner().invoke(main, [str(word) for word in words], input=stdin)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment of a process that finds this checkout, and none of our own settings."""
+    clean = {name: v for name, v in os.environ.items() if not name.startswith("RETROGRAPH_")}
+    return clean | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"} | more
+
+
+@contextmanager
+def process(*words: str | Path, cwd: Path | None = None) -> Iterator[subprocess.Popen[str]]:
+    """A command as a process with pipes; killed at the end, if it still runs."""
+    command = [*COMMAND, *map(str, words)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=cwd, env=environment(), stdout=pipe, stderr=pipe, text=True
+    ) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
+def next_line(running: subprocess.Popen[str]) -> str:
+    """The next line that a process prints, waited for."""
+    assert running.stdout is not None
+    reader = ThreadPoolExecutor(1)
+    try:
+        return reader.submit(running.stdout.readline).result(PATIENCE)
+    finally:
+        reader.shutdown(wait=False)
