@@ -9,6 +9,7 @@ import orjson
 from sqlalchemy import Executable, Select, bindparam, select, union_all
 
 from retrograph.rules.validity import Validity
+from retrograph.storage.as_of import ZERO
 from retrograph.storage.pages import page_of
 from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped
 from retrograph.storage.records import EventRecord, EventType, Page
@@ -63,12 +64,15 @@ def _detail(before: int | None, after: int | None, depth: int | None) -> str | N
 
 @prepared
 def _page(frame: Frame, resumed: bool, typed: bool) -> Executable:  # noqa: ARG001
-    rest = _events(typed)
+    at, ordinal = outbox.c.at, outbox.c.ordinal
+    rest = _events(typed).where(at <= INSTANT)
     if not resumed:
-        return rest.order_by(outbox.c.at, outbox.c.ordinal).limit(bindparam("rows"))
+        return rest.order_by(at, ordinal).limit(bindparam("rows"))
     # Two ranges of the primary key: a cascade gives one instant a hundred thousand events.
-    same = rest.where(outbox.c.at == bindparam("at"), outbox.c.ordinal > bindparam("ordinal"))
-    later = rest.where(outbox.c.at > bindparam("at"))
+    same = _events(typed).where(
+        at == bindparam("at"), ordinal > bindparam("ordinal"), at + ZERO <= INSTANT
+    )
+    later = rest.where(at > bindparam("at"))
     return union_all(same, later).order_by("at", "ordinal").limit(bindparam("rows"))
 
 
@@ -92,7 +96,7 @@ def _events(typed: bool) -> Select[Any]:
             impact.c.depth,
         )
         .select_from(outbox.outerjoin(impact, told))
-        .where(*scoped(outbox), outbox.c.at <= INSTANT)
+        .where(*scoped(outbox))
     )
     if typed:
         events = events.where(outbox.c.type.in_(bindparam("types", expanding=True)))

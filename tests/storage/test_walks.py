@@ -26,7 +26,8 @@ def _around(world: World, at: int, direction: Direction, types: tuple[EdgeType, 
 
 def _walk(around: Around, start: int, max_depth: int) -> list[ReachedRecord]:
     """Every node once, by its least shortest path."""
-    seen, paths, found = {start}, {start: (start,)}, list[ReachedRecord]()
+    paths: dict[int, tuple[int, ...]] = {start: (start,)}
+    seen, found = {start}, list[ReachedRecord]()
     for depth in range(1, max_depth + 1):
         longer: dict[int, tuple[int, ...]] = {}
         for end, path in paths.items():
