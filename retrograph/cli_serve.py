@@ -19,12 +19,11 @@ from retrograph.resolvers.runs import list_runs
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.errors import ConfigurationError
 from retrograph.rules.instant import format_instant
+from retrograph.schema.limits import MAX_MESSAGE_BYTES
 from retrograph.settings import Settings, check_exposure
 from retrograph.storage.clock import system_clock
 from retrograph.storage.filters import RunFilter
 
-MAX_MESSAGE_BYTES = 1024 * 1024
-"""Bytes of one WebSocket message."""
 GRACE_SECONDS = 5
 """How long requests may take to end when the server stops."""
 

@@ -1,0 +1,105 @@
+"""What the README tells people to type works, and its tables are true."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from retrograph.rules import errors
+from retrograph.settings import Settings
+from tests.command import PATIENCE, environment, next_line, process, retrograph
+from tests.shared import ROOT
+
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """A folder with `retrograph` on its path, and the address of a freshly made demo."""
+    folder = tmp_path_factory.mktemp("readme")
+    command = folder / "bin" / "retrograph"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m retrograph.cli "$@"\n')
+    command.chmod(0o755)
+    with process("demo", "--port", "0", cwd=folder) as server:
+        next_line(server)
+        found = re.search(r"http://(127\.0\.0\.1:\d+)/graphql", next_line(server))
+        assert found is not None
+        yield folder, found[1]
+
+
+def run(shell: tuple[Path, str], block: str) -> str:
+    folder, address = shell
+    path = f"{folder / 'bin'}:{environment()['PATH']}"
+    done = subprocess.run(
+        ["bash", "-eu", "-c", block.replace("127.0.0.1:8000", address)],
+        cwd=folder,
+        env=environment(PATH=path),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stderr
+    assert '"errors"' not in done.stdout, done.stdout
+    assert '"message"' not in done.stdout, done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("number", range(len(BLOCKS)))
+def test_what_it_says_to_type_works(shell: tuple[Path, str], number: int) -> None:
+    said = run(shell, BLOCKS[number])
+    assert said or ">" in BLOCKS[number]
+
+
+def test_the_ten_lines_tell_the_story_of_the_demo(shell: tuple[Path, str]) -> None:
+    assert len(BLOCKS[0].splitlines()) == 10
+    now, then, why, paths, preview, run_, events = run(shell, BLOCKS[0]).splitlines()
+    assert '"validity":"INVALID"' in now
+    assert '"payload":"dispute","validity":"CURRENTLY_VALID"' in then
+    assert "The regulator corrected the tariff" in why
+    assert '"key":"expected:4711@corrected"' in paths
+    assert '"impactCount"' in preview
+    assert '"impactCount"' in run_
+    assert events.count('"key"') == 3
+
+
+def test_it_opens_with_the_two_commands_that_are_targets() -> None:
+    first = re.search(r"^```console\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    assert first is not None
+    targets = re.findall(r"^\$ make (\w+)", first[1], re.MULTILINE)
+    assert targets == ["run", "test"]
+    assert README.index(first[0]) < README.index("```sh")
+    makefile = (ROOT / "Makefile").read_text()
+    assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
+
+
+def test_its_tables_name_every_command_and_setting() -> None:
+    commands = re.findall(r"^  (\w+)  ", retrograph("--help").stdout, re.MULTILINE)
+    assert sorted(commands) == sorted(
+        set(re.findall(r"^\| `retrograph (\w+)", README, re.MULTILINE))
+    )
+    for name, default in ((name, getattr(Settings(), name)) for name in Settings.__slots__):
+        assert f"| `--{name}` | `RETROGRAPH_{name.upper()}` | `{default}`" in README
+
+
+def test_it_names_every_code_that_a_caller_may_meet() -> None:
+    codes = {
+        kind.code
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.RetrographError)
+    }
+    internal = {"INTERNAL", "STORAGE", "CLOCK_BEHIND"}
+    assert [code for code in codes - internal if f"`{code}`" not in README] == []
+
+
+def test_its_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", README)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
