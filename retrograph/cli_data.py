@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import BinaryIO, cast
 
 import click
@@ -14,6 +15,7 @@ import click
 from retrograph.cli_options import Instant, open_scope, progress_bars, takes_settings
 from retrograph.resolvers.export_graph import export_graph
 from retrograph.resolvers.import_graph import Imported, import_graph
+from retrograph.resolvers.import_stream import Progress
 from retrograph.rules.errors import ConfigurationError
 from retrograph.schema.schema import sdl
 from retrograph.settings import Settings
@@ -35,7 +37,8 @@ def import_file(settings: Settings, file: str) -> None:
     with (
         _input(file) as (source, size),
         open_scope(settings, make=True) as scope,
-        progress_bars() as tell,
+        progress_bars() as bars,
+        _until_interrupted(bars) as tell,
     ):
         done = import_graph(scope, source, settings.fleet, size=size, progress=tell)
     click.echo(_summary(done))
@@ -70,6 +73,23 @@ def migrate(settings: Settings) -> None:
 def print_sdl() -> None:
     """Print the GraphQL schema."""
     click.echo(sdl(), nl=False)
+
+
+@contextmanager
+def _until_interrupted(tell: Progress) -> Iterator[Progress]:
+    """Stops the writing of an import, which goes on in another thread, when this one is told to."""
+    interrupted = Event()
+
+    def tell_or_stop(stage: str, done: int, total: int | None) -> None:
+        if interrupted.is_set():
+            raise click.Abort
+        tell(stage, done, total)
+
+    try:
+        yield tell_or_stop
+    except KeyboardInterrupt:
+        interrupted.set()
+        raise
 
 
 @contextmanager

@@ -8,9 +8,12 @@ import os
 import re
 from pathlib import Path
 
+import click
 import pytest
 
 from retrograph import __version__
+from retrograph.cli_data import _until_interrupted
+from retrograph.resolvers.import_stream import Progress
 from retrograph.rules.instant import format_instant, parse_instant
 from retrograph.schema.schema import sdl
 from tests.command import retrograph
@@ -89,6 +92,16 @@ def test_import_tells_of_changes_and_runs(graph: Path) -> None:
 def test_a_bad_file_is_named_by_line(graph: Path) -> None:
     said = refused("IMPORT_REJECTED", "import", "-", stdin=text(GRAPH) + b"{}\n")
     assert said.startswith("Line 6: Give an object with one head")
+
+
+def test_an_interrupted_import_stops_writing() -> None:
+    tells: list[Progress] = []
+    with pytest.raises(KeyboardInterrupt), _until_interrupted(lambda *_: None) as tell:
+        tells.append(tell)
+        tell("Writing", 0, 2)
+        raise KeyboardInterrupt
+    with pytest.raises(click.Abort):
+        tells[0]("Writing", 1, 2)
 
 
 def test_flags_and_variables_choose_tenant_fleet_and_database(

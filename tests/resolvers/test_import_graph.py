@@ -309,6 +309,19 @@ def test_a_cascade_after_an_import_sees_what_was_loaded(scope: Scope) -> None:
     assert {n.validity for n in nodes(scope).values()} == {Validity.INVALID}
 
 
+def test_an_import_that_is_stopped_while_it_writes_changes_nothing(
+    scope: Scope, store: Store
+) -> None:
+    def stop(stage: str, *_: object) -> None:
+        if stage == "Writing":
+            raise TimeoutError
+
+    before = contents(store)
+    with pytest.raises(TimeoutError):
+        import_graph(scope, io.BytesIO(text(EVERYTHING)), 1, progress=stop)
+    assert contents(store) == before
+
+
 def test_progress_is_told_for_each_stage(scope: Scope) -> None:
     told: list[tuple[str, int, int | None]] = []
     data = text(EVERYTHING)
