@@ -101,11 +101,16 @@ def neighbours(
     node_ids: Collection[int],
     direction: Direction,
     types: Collection[EdgeType] | None,
+    *,
+    checked: bool = True,
 ) -> dict[int, list[tuple[int, int]]]:
-    """The (edge id, id at its other end) pairs around each node that has any, in no order."""
+    """The (edge id, id at its other end) pairs around each node that has any, in no order.
+
+    Without `checked` nobody looks whether the other end is a node, which is half of the cost.
+    """
     found: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     if node_ids:
-        rows = fetch(s, _neighbours, direction, ids=node_ids, types=_given(types))
+        rows = fetch(s, _neighbours, direction, checked, ids=node_ids, types=_given(types))
         for near, edge_id, far in rows:
             found[near].append((edge_id, far))
     return found
@@ -171,7 +176,7 @@ def _around(frame: Frame, outgoing: bool) -> Executable:
         near, far = _ends(arm, outgoing)
         chosen = select(ids.c.value.label("near"), *_columns(arm))
         chosen = chosen.where(arm.c.id + ZERO > bindparam("after"))
-        return _meeting(frame, ids, arm, chosen, near, far)
+        return _meeting(frame, ids, arm, chosen, near, far).where(is_node(frame, far))
 
     found = over_arms(frame.arms(edge), build).subquery("found")
     place = func.row_number().over(partition_by=found.c.near, order_by=found.c.id)
@@ -185,12 +190,13 @@ def _around(frame: Frame, outgoing: bool) -> Executable:
 
 
 @prepared
-def _neighbours(frame: Frame, direction: Direction) -> Executable:
+def _neighbours(frame: Frame, direction: Direction, checked: bool) -> Executable:
     ids = id_rows()
 
     def build(arm: Arm, outgoing: bool) -> Select[Any]:
         near, far = _ends(arm, outgoing)
-        return _meeting(frame, ids, arm, select(ids.c.value, arm.c.id, far), near, far)
+        found = _meeting(frame, ids, arm, select(ids.c.value, arm.c.id, far), near, far)
+        return found.where(is_node(frame, far)) if checked else found
 
     ways = [way for way in (True, False) if direction in _DIRECTIONS[way]]
     selects = [build(arm, way).where(*arm.visible) for way in ways for arm in frame.arms(edge)]
@@ -204,7 +210,7 @@ def _between(frame: Frame) -> Executable:
     def build(arm: Arm) -> Select[Any]:
         near, far = _ends(arm, True)
         chosen = select(*_columns(arm)).where((far + ZERO).in_(select(others.c.value)))
-        return _meeting(frame, ids, arm, chosen, near, far)
+        return _meeting(frame, ids, arm, chosen, near, far).where(is_node(frame, far))
 
     return over_arms(frame.arms(edge), build)
 
@@ -217,9 +223,9 @@ def _meeting(
     near: ColumnElement[int],
     far: ColumnElement[int],
 ) -> Select[Any]:
-    """The unbroken edges of an arm that have their near end among `ids`."""
+    """The edges of an arm whose near end is a node among `ids`, and that are no loops."""
     return chosen.select_from(drive(ids, (arm.table, near == ids.c.value))).where(
-        *scoped(arm), _typed(arm), near != far, is_node(frame, ids.c.value), is_node(frame, far)
+        *scoped(arm), _typed(arm), near != far, is_node(frame, ids.c.value)
     )
 
 

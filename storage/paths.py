@@ -8,6 +8,7 @@ from itertools import islice
 from retrograph.rules.edge_type import PROPAGATING, EdgeType
 from retrograph.rules.paths import DependencyPath, PathSearch
 from retrograph.storage.edges import neighbours
+from retrograph.storage.nodes import present
 from retrograph.storage.pages import page_of
 from retrograph.storage.records import Direction, Page, PathRecord
 from retrograph.storage.snapshot import Snapshot
@@ -31,7 +32,11 @@ def page_paths(
     last = None if after is None else DependencyPath(after.nodes, after.edges)
     search = PathSearch(source_id, target_id, max_depth, after=last)
     found: list[PathRecord] = []
+    if not present(s, [source_id]):
+        return page_of(s, found, first)
     while not search.done and len(found) <= first:
-        search.feed(neighbours(s, search.wanted(), Direction.DEPENDENCIES, types))
+        # Every other node of a path is asked for what leads to it, and must be a node for that.
+        around = neighbours(s, search.wanted(), Direction.DEPENDENCIES, types, checked=False)
+        search.feed(around)
         found += [PathRecord(*path) for path in islice(search.paths(), first + 1 - len(found))]
     return page_of(s, found, first, truncated=search.truncated)

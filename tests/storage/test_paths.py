@@ -44,8 +44,8 @@ def test_paths_are_simple_and_in_order(world: World, types: tuple[EdgeType, ...]
                 for target in nodes:
                     expected = _paths(world, at, (source, target), types, 5)
                     page = page_paths(s, source, target, types, max_depth=5, first=1_000)
-                    assert page.rows == expected
-                    assert not page.has_next
+                    assert page.rows == expected[:1_000]
+                    assert page.has_next == (len(expected) > 1_000)
                     assert not page.truncated
 
 

@@ -46,6 +46,7 @@ from tests.storage.ledger import add_events, add_impacts, add_run
 NODES = 600
 SICK = frozenset({Validity.INVALID, Validity.POTENTIALLY_STALE})
 BOTH = Direction.BOTH
+VERSIONED = (tables.node_state, tables.node_content, tables.edge, tables.evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Filled:
     past: int
 
 
-@pytest.fixture(scope="module", params=["analyzed", "unknown"])
+@pytest.fixture(scope="module", params=["analyzed", "shipped"])
 def filled(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Filled]:
@@ -177,3 +178,12 @@ def test_the_index_meant_is_the_index_taken(filled: Filled, name: str, at: str, 
     with filled.store.read(1, 1, filled.past if at == "past" else None) as s:
         steps = plan(s, partial((IN_ORDER | SORTED)[name], s))
     assert [each for each in steps if step in each] != []
+
+
+def test_the_planner_is_told_about_every_index_of_a_new_file(store: Store) -> None:
+    with store.read(1, 1) as s:
+        execute = s.connection.exec_driver_sql
+        told = set(execute("SELECT idx FROM sqlite_stat1").scalars())
+        made = set(execute("SELECT name FROM sqlite_schema WHERE type = 'index'").scalars())
+    clustered = {table.history.name for table in VERSIONED} | {"impact", "outbox"}
+    assert {name for name in made if not name.startswith("sqlite_")} | clustered <= told
