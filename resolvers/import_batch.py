@@ -7,6 +7,7 @@ from typing import Any
 
 from retrograph.resolvers.inputs import NodeInput
 from retrograph.rules.errors import ImportRejected
+from retrograph.rules.limits import MAX_KEY_LENGTH, check_text
 from retrograph.rules.validity import Validity
 
 EdgePlace = tuple[int, int, int]
@@ -59,10 +60,11 @@ class FleetBatch:
     edges: dict[EdgePlace, int] = field(default_factory=dict)
     evidence: dict[tuple[int, str], GivenEvidence] = field(default_factory=dict)
 
-    def place(self, key: str, line: int) -> int:
-        """The place of a key, which is mentioned on `line`."""
+    def place(self, key: str, line: int, field: str) -> int:
+        """The place of a key, mentioned on `line`; a new one is checked as the value of `field`."""
         place = self.keys.get(key)
         if place is None:
+            check_text(key, (field,), MAX_KEY_LENGTH)
             place = self.keys[key] = len(self.lines)
             self.lines.append(line)
         return place

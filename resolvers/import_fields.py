@@ -18,6 +18,7 @@ Field = tuple[str, Callable[[Any], object]]
 """The name of a field inside, and what reads its value; it raises `InvalidInput`."""
 
 E = TypeVar("E", bound=IntEnum)
+T = TypeVar("T")
 
 
 def read_fields(
@@ -47,6 +48,13 @@ def read_fields(
 
 def _key(value: object) -> str:
     return check_text(value, (), MAX_KEY_LENGTH)
+
+
+def _named(value: object) -> str:
+    """A key that is checked where its node is looked up, since most are named many times."""
+    if type(value) is not str:
+        raise InvalidInput("Give a string.")
+    return value
 
 
 def _text(value: object) -> str:
@@ -80,12 +88,18 @@ def _id(value: object) -> int:
 
 
 def _one_of(kind: type[E]) -> Callable[[object], E]:
-    names: dict[object, E] = {member.name: member for member in kind}
+    return _choice({member.name: member for member in kind})
 
-    def read(value: object) -> E:
+
+def _number_of(kind: type[IntEnum]) -> Callable[[object], int]:
+    return _choice({member.name: int(member) for member in kind})
+
+
+def _choice(names: dict[str, T]) -> Callable[[object], T]:
+    def read(value: object) -> T:
         member = names.get(value) if type(value) is str else None
         if member is None:
-            raise InvalidInput(f"Give one of {', '.join(map(str, names))}.")
+            raise InvalidInput(f"Give one of {', '.join(names)}.")
         return member
 
     return read
@@ -109,6 +123,7 @@ _CONTENT: dict[str, Field] = {
     "fleet": _FLEET,
 }
 NODE: Mapping[str, Field] = _CONTENT | {
+    "key": ("key", _named),
     "validity": ("validity", _one_of(Validity)),
     "projected": ("projected", _one_of(Validity)),
     "pinned": ("pinned", _flag),
@@ -119,13 +134,13 @@ BY: Mapping[str, Field] = _CONTENT | {
     "payload": ("payload", lambda value: (_payload(value), value)[1]),
 }
 EDGE: Mapping[str, Field] = {
-    "source": ("source", _key),
-    "target": ("target", _key),
-    "type": ("type", _one_of(EdgeType)),
+    "source": ("source", _named),
+    "target": ("target", _named),
+    "type": ("type", _number_of(EdgeType)),
     "fleet": _FLEET,
 }
 EVIDENCE: Mapping[str, Field] = {
-    "node": ("node", _key),
+    "node": ("node", _named),
     "uri": ("uri", _text),
     "note": ("note", _text_or_null),
     "fleet": _FLEET,

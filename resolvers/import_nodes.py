@@ -11,6 +11,7 @@ from retrograph.storage.records import NodeKind, NodeRecord
 
 _NEW_STATE = GivenState()
 _NEW_CONTENT = Content(payload=None, contract_hash=None, base_confidence=1.0, expires_at=None)
+_STATE = frozenset({"validity", "projected", "pinned", "pin_reason"})
 _CONTENT = ("payload", "contract_hash", "base_confidence", "expires_at")
 
 
@@ -41,6 +42,8 @@ def state_of(fields: dict[str, Any], stored: NodeRecord | None) -> GivenState:
     cascades left on it.
     """
     before = _NEW_STATE if stored is None else stored_state(stored)
+    if _STATE.isdisjoint(fields):
+        return before
     pinned = fields.get("pinned", before.pinned)
     validity = fields.get("validity", before.validity)
     projected = fields.get("projected", validity if "validity" in fields else before.projected)

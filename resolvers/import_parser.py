@@ -79,7 +79,7 @@ class _Parser:
     def _node(self, line: int, body: object) -> None:
         given = read_fields(body, fields.NODE, _KEY)
         fleet = self._fleet(given)
-        place = fleet.place(given.pop("key"), line)
+        place = fleet.place(given.pop("key"), line, "key")
         known = fleet.nodes.get(place)
         if known is None:
             fleet.nodes[place] = GivenNode(line, self.batch.nodes, given)
@@ -94,15 +94,19 @@ class _Parser:
         fleet = self._fleet(given)
         if given["source"] == given["target"]:
             raise InvalidInput("A node can't depend on itself.")
-        ends = fleet.place(given["source"], line), fleet.place(given["target"], line)
-        count = len(fleet.edges)
-        fleet.edges.setdefault((*ends, int(given["type"])), self.batch.edges)
-        self.batch.edges += len(fleet.edges) - count
+        edge = (
+            fleet.place(given["source"], line, "source"),
+            fleet.place(given["target"], line, "target"),
+            given["type"],
+        )
+        if edge not in fleet.edges:
+            fleet.edges[edge] = self.batch.edges
+            self.batch.edges += 1
 
     def _evidence(self, line: int, body: object) -> None:
         given = read_fields(body, fields.EVIDENCE, _EVIDENCE)
         fleet = self._fleet(given)
-        named = fleet.place(given["node"], line), given["uri"]
+        named = fleet.place(given["node"], line, "node"), given["uri"]
         known, note = fleet.evidence.get(named), given.get("note")
         if known is None:
             fleet.evidence[named] = GivenEvidence(self.batch.evidence, note)
@@ -149,4 +153,4 @@ class _Parser:
         return fleet_id
 
     def _fleet(self, given: dict[str, Any]) -> FleetBatch:
-        return self.batch.fleet(self._fleet_id(given))
+        return self.batch.fleet(given.pop("fleet", self._default_fleet))

@@ -6,6 +6,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, BinaryIO, cast
 
 from retrograph.rules.errors import ImportRejected
@@ -38,7 +39,8 @@ def import_lines(
     number = 0
     try:
         with io.BufferedReader(counted, _BLOCK) as buffered:
-            for line in iter(_read_line(_decompressed(buffered)), b""):
+            read = _decompressed(buffered).readline
+            for line in iter(partial(read, MAX_LINE_BYTES + 1), b""):
                 number += 1
                 if len(line) > MAX_LINE_BYTES:
                     raise ImportRejected(number, f"It is over {MAX_LINE_BYTES:,} bytes long.")
@@ -79,7 +81,3 @@ def _decompressed(buffered: io.BufferedReader[Any]) -> io.BufferedReader[Any]:
                 1, f"The file is compressed by {name}; give plain or gzip JSON Lines."
             )
     return buffered
-
-
-def _read_line(stream: io.BufferedReader[Any]) -> Callable[[], bytes]:
-    return lambda: stream.readline(MAX_LINE_BYTES + 1)

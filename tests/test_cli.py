@@ -96,10 +96,15 @@ def test_a_bad_file_is_named_by_line(graph: Path) -> None:
 
 def test_an_interrupted_import_stops_writing() -> None:
     tells: list[Progress] = []
-    with pytest.raises(KeyboardInterrupt), _until_interrupted(lambda *_: None) as tell:
-        tells.append(tell)
-        tell("Writing", 0, 2)
-        raise KeyboardInterrupt
+
+    def go_on() -> None:
+        with _until_interrupted(lambda *_: None) as tell:
+            tells.append(tell)
+            tell("Writing", 0, 2)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        go_on()
     with pytest.raises(click.Abort):
         tells[0]("Writing", 1, 2)
 
