@@ -12,14 +12,27 @@ from retrograph.storage.tables import metadata
 Rows = list[tuple[Any, ...]]
 
 
-def rows_of(connection: Connection, table: Table) -> Rows:
-    """Every row of a table, in the order of its columns."""
-    return sorted((tuple(row) for row in connection.execute(select(table))), key=repr)
+def rows_of(connection: Connection, table: Table, scope: tuple[int, int] | None = None) -> Rows:
+    """Every row of a table, or of one tenant's fleet, in the order of its columns."""
+    wanted = select(table)
+    if scope is not None:
+        wanted = wanted.where(table.c.tenant_id == scope[0], table.c.fleet_id == scope[1])
+    return sorted((tuple(row) for row in connection.execute(wanted)), key=repr)
 
 
-def dump(store: Store, tenant: int = 1, fleet: int = 1) -> dict[str, Rows]:
+def dump(store: Store) -> dict[str, Rows]:
     """Every row of every table as it is committed, the clocks and the id sequences included."""
-    with store.read(tenant, fleet) as snapshot:
+    with store.read(1, 1) as snapshot:
         return {
             table.name: rows_of(snapshot.connection, table) for table in metadata.tables.values()
+        }
+
+
+def dump_fleet(store: Store, tenant: int, fleet: int) -> dict[str, Rows]:
+    """Every row of one fleet, its clock included."""
+    with store.read(tenant, fleet) as snapshot:
+        return {
+            table.name: rows_of(snapshot.connection, table, (tenant, fleet))
+            for table in metadata.tables.values()
+            if "fleet_id" in table.c
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Event
 from types import TracebackType
@@ -15,16 +16,20 @@ PATIENCE = 60
 
 
 class Stalled:
-    """A write that has begun and waits, before its commit, for `go_on` (or the end of `with`)."""
+    """A write that has begun and waits, before its commit, for `go_on` (or the end of `with`).
 
-    def __init__(self, store: Store, tenant: int = 1, fleet: int = 1) -> None:
-        self._store, self._tenant, self._fleet = store, tenant, fleet
+    It does `job` before it waits; `instant` is then its instant.
+    """
+
+    def __init__(self, store: Store, job: Callable[[Write], object] = bool) -> None:
+        self._store, self._job = store, job
+        self.instant = 0
         self._begun, self._released = Event(), Event()
         self._pool = ThreadPoolExecutor(1)
         self._future: Future[Any]
 
     def __enter__(self) -> Self:
-        self._future = self._pool.submit(self._store.write, self._tenant, self._fleet, self._wait)
+        self._future = self._pool.submit(self._store.write, 1, 1, self._wait)
         assert self._begun.wait(PATIENCE)
         return self
 
@@ -43,6 +48,8 @@ class Stalled:
         self._future.result()
 
     def _wait(self, write: Write) -> None:
+        self._job(write)
+        self.instant = write.instant
         self._begun.set()
         assert self._released.wait(PATIENCE)
 
