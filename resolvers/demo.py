@@ -18,6 +18,7 @@ from retrograph.resolvers.demo_data import (
     OLD_TARIFF,
     RULES,
     TARIFFS,
+    TOLERANCE_CENTS,
     Bill,
     Tariff,
     expected_cents,
@@ -49,7 +50,6 @@ WEEK = 7 * 24 * HOUR
 CORRECTION = "The regulator corrected the tariff; it holds from the start of the year."
 """The reason of the run that replaces the tariff."""
 
-_TOLERANCE_CENTS = 100
 _BELIEF = "belief:4714-moved-in-january"
 
 
@@ -185,7 +185,7 @@ def _judge(agent: _Agent, bill: Bill, tariff: Tariff, hour: float) -> None:
     agent.at_hour(hour)
     mark, invoice = _mark(tariff.key), f"invoice:{bill.invoice}"
     expected = expected_cents(bill, tariff)
-    agrees = abs(expected - bill.due) <= _TOLERANCE_CENTS
+    agrees = abs(expected - bill.due) <= TOLERANCE_CENTS
     if not mark:
         agent.learn(invoice, {"cents": bill.due}, (EdgeType.OBSERVED_FROM, "contract:billing/v5"))
         agent.prove(invoice, f"https://billing.example/{bill.invoice}.pdf", "The invoice itself.")

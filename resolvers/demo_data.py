@@ -7,6 +7,7 @@ from dataclasses import dataclass
 OLD_TARIFF = "tariff:2026-standard"
 NEW_TARIFF = "tariff:2026-standard@corrected"
 VAT_PERCENT = 19
+TOLERANCE_CENTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ RULES: dict[str, dict[str, object]] = {
     "contract:metering/v2": {"api": "metering", "reads": ["readings"]},
     "contract:billing/v5": {"api": "billing", "reads": ["invoices"]},
     "rule:vat": {"percent": VAT_PERCENT},
-    "rule:tolerance": {"cents": 100},
+    "rule:tolerance": {"cents": TOLERANCE_CENTS},
 }
 
 
