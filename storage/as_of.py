@@ -13,25 +13,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
-    BigInteger,
     ColumnElement,
     CompoundSelect,
     FromClause,
     Select,
     func,
-    literal_column,
     select,
     union_all,
 )
 
+from retrograph.storage.aside import aside
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import Versioned
 
 Instant = int | ColumnElement[int]
 """An instant in a statement: its microseconds, or the parameter that will carry them."""
-
-ZERO: ColumnElement[int] = literal_column("0", BigInteger)
-"""What is added to a column that is a test on a row, and no way to find it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +71,8 @@ def paired_arms(versioned: Versioned, instant: Instant, *, current: bool) -> lis
         return [Arm(versioned.current, ())]
     closed = versioned.history.c
     return [
-        # The + 0 keeps an index by creation from looking better than the way in that is meant.
-        Arm(versioned.current, (versioned.current.c.valid_from + ZERO <= instant,)),
+        # Aside: an index by creation could look better than the way in that is meant.
+        Arm(versioned.current, (aside(versioned.current.c.valid_from) <= instant,)),
         Arm(versioned.history, (closed.valid_from <= instant, closed.valid_to > instant)),
     ]
 

@@ -24,10 +24,16 @@ def insert_rows(
     rows: Iterable[Sequence[Any]],
 ) -> None:
     """Inserts `rows`, each with a value for each of `columns`, into `table`."""
-    names, remaining = tuple(columns), iter(rows)
+    remaining = iter(rows)
+    if profile.fills_periods and "valid_from" in columns:
+        period = columns.index("valid_from")
+        columns = (*columns[:period], *columns[period + 1 :])
+        remaining = ((*row[:period], *row[period + 1 :]) for row in remaining)
+    quote = connection.dialect.identifier_preparer.quote
+    names = tuple(map(quote, columns))
     while batch := list(islice(remaining, profile.rows_per_insert)):
         values = tuple(chain.from_iterable(batch))
-        connection.exec_driver_sql(_statement(table, names, len(batch)), values)
+        connection.exec_driver_sql(_statement(quote(table), names, len(batch)), values)
 
 
 @cache

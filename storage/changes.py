@@ -27,17 +27,18 @@ from sqlalchemy import (
 )
 
 from retrograph.rules.limits import MAX_ID, MIN_ID
-from retrograph.storage.as_of import ZERO
-from retrograph.storage.edges import COLUMNS, edge_record, edges_by_id, whole
+from retrograph.storage.edges import COLUMNS, edge_record, edges_by_id
 from retrograph.storage.nodes import present
 from retrograph.storage.pages import page_of
-from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped
+from retrograph.storage.presence import is_node
+from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
 from retrograph.storage.records import ChangeKind, ChangeRecord, Page
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import edge, node_content, node_state
 
 _NODE, _EDGE = 0, 1
 
+_ZERO: ColumnElement[int] = literal_column("0", BigInteger)
 _ONE: ColumnElement[int] = literal_column("1", BigInteger)
 _LATER = node_state.history.alias("later_state")
 
@@ -148,24 +149,43 @@ def _state_ended(id: ColumnElement[int], when: ColumnElement[bool]) -> ColumnEle
 def _edge_streams(frame: Frame) -> list[Select[Any]]:
     """Edges that ended, that began and are open, and that began and ended after the window."""
     now, closed = (table.alias("changed") for table in (edge.current, edge.history))
-    before_end = frame.at(closed.c.valid_to - _ONE)
     return [
-        _edges(before_end, closed, closed.c.valid_to, ZERO).where(~_linked_again(closed)),
-        _edges(frame, now, now.c.valid_from, _ONE),
-        _edges(frame, closed, closed.c.valid_from, _ONE).where(closed.c.valid_to > INSTANT),
+        _edges(closed, closed.c.valid_to, _ZERO).where(
+            ~_linked_again(closed),
+            _was_node(closed.c.source_id, closed.c.valid_to),
+            _was_node(closed.c.target_id, closed.c.valid_to),
+        ),
+        _edges(now, now.c.valid_from, _ONE).where(*_ends_are_nodes(frame, now)),
+        _edges(closed, closed.c.valid_from, _ONE).where(
+            closed.c.valid_to > INSTANT, *_ends_are_nodes(frame, closed)
+        ),
     ]
 
 
 def _edges(
-    frame: Frame, table: FromClause, at: ColumnElement[int], there: ColumnElement[int]
+    table: FromClause, at: ColumnElement[int], there: ColumnElement[int]
 ) -> Select[Any]:
-    """Edges that changed at `at`; broken ones, judged at the frame's instant, are left out."""
+    """Edges that changed at `at`, loops left out."""
     columns = (table.c[name].label(name) for name in COLUMNS)
     return (
         select(at.label("at"), there.label("there"), *columns)
         .where(*scoped(table), *_in_window(at, table.c.id))
-        .where(*whole(frame, table.c.source_id, table.c.target_id))
+        .where(table.c.source_id != table.c.target_id)
     )
+
+
+def _ends_are_nodes(frame: Frame, table: FromClause) -> tuple[ColumnElement[bool], ...]:
+    return is_node(frame, table.c.source_id), is_node(frame, table.c.target_id)
+
+
+def _was_node(id: ColumnElement[int], until: ColumnElement[int]) -> ColumnElement[bool]:
+    """Whether the id was a node just before an instant that the statement itself finds."""
+    now, closed = node_state.current, node_state.history
+    open_then = exists().where(now.c.id == id, *within_scope(now), now.c.valid_from < until)
+    closed_since = exists().where(
+        closed.c.id == id, closed.c.valid_to >= until, closed.c.valid_from < until
+    )
+    return or_(open_then, closed_since.where(*within_scope(closed)))
 
 
 def _linked_again(ended: FromClause) -> ColumnElement[bool]:
@@ -185,5 +205,5 @@ def _linked_again(ended: FromClause) -> ColumnElement[bool]:
 
 
 def _in_window(at: ColumnElement[int], id: ColumnElement[int]) -> tuple[ColumnElement[bool], ...]:
-    start, after = (bindparam(name, type_=BigInteger) for name in ("at", "after"))
+    start, after = bindparam("at"), bindparam("after", type_=BigInteger)
     return at >= start, at <= INSTANT, or_(at > start, id > after)

@@ -30,10 +30,19 @@ def drive(left: FromClause, *steps: tuple[FromClause, ColumnElement[bool]]) -> F
 
 @compiles(DrivenJoin, "sqlite")
 def _sqlite(join: DrivenJoin, compiler: SQLCompiler, **kw: Any) -> str:
+    return _in_order("CROSS JOIN", join, compiler, **kw)
+
+
+@compiles(DrivenJoin, "mysql", "mariadb")
+def _mariadb(join: DrivenJoin, compiler: SQLCompiler, **kw: Any) -> str:
+    return _in_order("STRAIGHT_JOIN", join, compiler, **kw)
+
+
+def _in_order(words: str, join: DrivenJoin, compiler: SQLCompiler, **kw: Any) -> str:
     linter = kw.get("from_linter")
     if linter is not None:  # SQLAlchemy's search for forgotten join conditions
         linter.edges.update(product(join.left._from_objects, join.right._from_objects))  # noqa: SLF001
     kw["asfrom"] = True
     left, right = (compiler.process(side, **kw) for side in (join.left, join.right))
     kw["asfrom"] = False
-    return f"{left} CROSS JOIN {right} ON {compiler.process(join.onclause, **kw)}"
+    return f"{left} {words} {right} ON {compiler.process(join.onclause, **kw)}"

@@ -23,7 +23,8 @@ from sqlalchemy import (
 
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.limits import MIN_ID
-from retrograph.storage.as_of import ZERO, Arm, over_arms
+from retrograph.storage.as_of import Arm, over_arms
+from retrograph.storage.aside import aside
 from retrograph.storage.driven import drive
 from retrograph.storage.filters import EdgeFilter
 from retrograph.storage.id_set import id_rows
@@ -175,7 +176,7 @@ def _around(frame: Frame, outgoing: bool) -> Executable:
     def build(arm: Arm) -> Select[Any]:
         near, far = _ends(arm, outgoing)
         chosen = select(ids.c.value.label("near"), *_columns(arm))
-        chosen = chosen.where(arm.c.id + ZERO > bindparam("after"))
+        chosen = chosen.where(aside(arm.c.id) > bindparam("after"))
         return _meeting(frame, ids, arm, chosen, near, far).where(is_node(frame, far))
 
     found = over_arms(frame.arms(edge), build).subquery("found")
@@ -209,7 +210,7 @@ def _between(frame: Frame) -> Executable:
 
     def build(arm: Arm) -> Select[Any]:
         near, far = _ends(arm, True)
-        chosen = select(*_columns(arm)).where((far + ZERO).in_(select(others.c.value)))
+        chosen = select(*_columns(arm)).where(aside(far).in_(select(others.c.value)))
         return _meeting(frame, ids, arm, chosen, near, far).where(is_node(frame, far))
 
     return over_arms(frame.arms(edge), build)

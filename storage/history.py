@@ -21,12 +21,13 @@ from sqlalchemy import (
     Table,
     bindparam,
     func,
+    literal,
     null,
     select,
     union_all,
 )
 
-from retrograph.rules.limits import MAX_ID, MIN_ID
+from retrograph.rules.limits import MAX_ID
 from retrograph.storage.as_of import Arm
 from retrograph.storage.driven import drive
 from retrograph.storage.id_set import id_rows
@@ -138,4 +139,5 @@ def _ended(closed: Table, id: ColumnElement[int]) -> tuple[ColumnElement[bool], 
         .correlate_except(former)
         .scalar_subquery()
     )
-    return closed.c.valid_to <= INSTANT, closed.c.valid_to >= func.coalesce(oldest, MIN_ID)
+    begun = literal(0, closed.c.valid_to.type)  # no clock stands before 1970
+    return closed.c.valid_to <= INSTANT, closed.c.valid_to >= func.coalesce(oldest, begun)

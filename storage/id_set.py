@@ -100,3 +100,17 @@ def _sqlite_pairs(element: _Pairs, compiler: SQLCompiler, **kw: Any) -> str:
     parts = ("json_extract(value, '$[0]') AS first", "json_extract(value, '$[1]') AS second")
     array = compiler.process(element.clause_expr, **kw)
     return f"(SELECT {', '.join(parts)} FROM json_each{array})"  # noqa: S608 (no input in it)
+
+
+@compiles(_Values, "mysql", "mariadb")
+def _mariadb_values(element: _Values, compiler: SQLCompiler, **kw: Any) -> str:
+    array = compiler.process(element.clause_expr.element, **kw)
+    kind = "BIGINT" if element.of_ids else "VARCHAR(1000) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
+    return f"JSON_TABLE({array}, '$[*]' COLUMNS (value {kind} PATH '$'))"
+
+
+@compiles(_Pairs, "mysql", "mariadb")
+def _mariadb_pairs(element: _Pairs, compiler: SQLCompiler, **kw: Any) -> str:
+    array = compiler.process(element.clause_expr.element, **kw)
+    columns = "first BIGINT PATH '$[0]', second BIGINT PATH '$[1]'"
+    return f"JSON_TABLE({array}, '$[*]' COLUMNS ({columns}))"

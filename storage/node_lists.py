@@ -19,7 +19,8 @@ from sqlalchemy import (
 
 from retrograph.rules.limits import MIN_ID
 from retrograph.rules.validity import Validity, is_healthy
-from retrograph.storage.as_of import ZERO, Arm
+from retrograph.storage.as_of import Arm
+from retrograph.storage.aside import aside
 from retrograph.storage.driven import drive
 from retrograph.storage.filters import NodeFilter, after_prefix
 from retrograph.storage.id_set import id_rows, key_rows
@@ -70,7 +71,7 @@ def _values(filter: NodeFilter) -> dict[str, object]:
 @prepared
 def _page(frame: Frame, given: Names) -> Executable:
     """Driven by ids, keys or a range of keys, else by all the fleet's nodes in their order."""
-    order = node.c.id if given.isdisjoint(_LOOKED_UP) else node.c.id + ZERO
+    order = node.c.id if given.isdisjoint(_LOOKED_UP) else aside(node.c.id)
     return (
         select(node.c.id)
         .where(order > bindparam("after"), *_of_identity(given))

@@ -9,7 +9,7 @@ import orjson
 from sqlalchemy import Executable, Select, bindparam, select, union_all
 
 from retrograph.rules.validity import Validity
-from retrograph.storage.as_of import ZERO
+from retrograph.storage.aside import aside
 from retrograph.storage.pages import page_of
 from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped
 from retrograph.storage.records import EventRecord, EventType, Page
@@ -70,7 +70,7 @@ def _page(frame: Frame, resumed: bool, typed: bool) -> Executable:  # noqa: ARG0
         return rest.order_by(at, ordinal).limit(bindparam("rows"))
     # Two ranges of the primary key: a cascade gives one instant a hundred thousand events.
     same = _events(typed).where(
-        at == bindparam("at"), ordinal > bindparam("ordinal"), at + ZERO <= INSTANT
+        at == bindparam("at"), ordinal > bindparam("ordinal"), aside(at) <= INSTANT
     )
     later = rest.where(at > bindparam("at"))
     return union_all(same, later).order_by("at", "ordinal").limit(bindparam("rows"))

@@ -8,13 +8,14 @@ not).  Values, the scope and the instant among them, are parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Concatenate, ParamSpec
 
 from sqlalchemy import BigInteger, ColumnElement, Executable, bindparam
 
-from retrograph.storage.as_of import ZERO, Arm
+from retrograph.storage.as_of import Arm
+from retrograph.storage.aside import aside
 from retrograph.storage.profile import Profile
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import Versioned
@@ -23,7 +24,8 @@ P = ParamSpec("P")
 
 TENANT = bindparam("tenant_id", type_=BigInteger)
 FLEET = bindparam("fleet_id", type_=BigInteger)
-INSTANT = bindparam("instant", type_=BigInteger)
+INSTANT: ColumnElement[int] = bindparam("instant")
+"""Takes the type of the column it is compared with: an integer, or a period's own type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +35,14 @@ class Frame:
     engine: str
     current: bool
     profile: Profile = field(compare=False, repr=False)
-    instant: ColumnElement[int] = field(default=INSTANT, compare=False, repr=False)
 
     def arms(self, versioned: Versioned) -> list[Arm]:
         """See `retrograph.storage.as_of.arms`."""
-        return self.profile.arms(versioned, self.instant, current=self.current)
+        return self.profile.arms(versioned, INSTANT, current=self.current)
 
     def keyed_arms(self, versioned: Versioned, key: ColumnElement[int]) -> list[Arm]:
         """See `retrograph.storage.as_of.keyed_arms`."""
-        return self.profile.keyed_arms(versioned, self.instant, key, current=self.current)
-
-    def at(self, instant: ColumnElement[int]) -> Frame:
-        """The frame of an instant in the past that the statement itself finds."""
-        return replace(self, current=False, instant=instant)
+        return self.profile.keyed_arms(versioned, INSTANT, key, current=self.current)
 
 
 def prepared(build: Callable[Concatenate[Frame, P], Executable]) -> Callable[..., Executable]:
@@ -70,6 +67,6 @@ def scoped(table: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
 def within_scope(table: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     """The same for rows that are found by id: a test, and no way in.
 
-    The `+ 0` keeps an index that begins with the scope from looking better than the id.
+    An index that begins with the scope could otherwise look better than the id.
     """
-    return table.c.tenant_id + ZERO == TENANT, table.c.fleet_id + ZERO == FLEET
+    return aside(table.c.tenant_id) == TENANT, aside(table.c.fleet_id) == FLEET

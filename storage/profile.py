@@ -23,6 +23,8 @@ class Profile(Protocol):
     name: str
     rows_per_insert: int
     """How many rows one INSERT … VALUES statement may carry."""
+    fills_periods: bool
+    """Whether the engine versions rows and fills their period columns by itself."""
 
     def reader(self) -> Engine:
         """Connections for reading: each transaction sees one committed state."""

@@ -12,7 +12,11 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Column, Float, MetaData, SmallInteger, Table, Text
 
+from retrograph.storage.periods import TimestampPeriod
+
 metadata = MetaData()
+
+Period = BigInteger().with_variant(TimestampPeriod(), "mysql", "mariadb")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ def _id() -> Column[int]:
 
 def _versioned(name: str, columns: Callable[[], list[Column[Any]]]) -> Versioned:
     current = Table(
-        name, metadata, _id(), *_scope(), *columns(), Column("valid_from", BigInteger, nullable=False)
+        name, metadata, _id(), *_scope(), *columns(), Column("valid_from", Period, nullable=False)
     )
     history = Table(
         f"{name}_history",
@@ -44,8 +48,8 @@ def _versioned(name: str, columns: Callable[[], list[Column[Any]]]) -> Versioned
         _id(),
         *_scope(),
         *columns(),
-        Column("valid_from", BigInteger, nullable=False),
-        Column("valid_to", BigInteger, primary_key=True, autoincrement=False),
+        Column("valid_from", Period, nullable=False),
+        Column("valid_to", Period, primary_key=True, autoincrement=False),
     )
     return Versioned(current, history)
 

@@ -49,8 +49,9 @@ def open_next(snapshot: Snapshot, versioned: Versioned, rows: Sequence[Row]) -> 
             table.c.fleet_id == snapshot.fleet_id,
         )
         .values({name: bindparam(name) for name in rows[0] if name != "id"})
-        .values(valid_from=snapshot.instant)
     )
+    if not snapshot.profile.fills_periods:
+        statement = statement.values(valid_from=snapshot.instant)
     values = [{**row, "the_id": row["id"]} for row in rows]
     for row in values:
         del row["id"]
