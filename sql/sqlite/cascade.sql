@@ -1,5 +1,6 @@
 -- The set-based writes of a cascade, after its impacts were inserted.
--- Rows are visited in the order of node ids, so that the trees are walked once.
+-- Rows are visited in the order of node ids, so that the trees are walked once. The limit, which is
+-- none, makes the planner keep that order: it drops one that can't change the result.
 
 -- name: close_impacted_states
 INSERT INTO node_state_history
@@ -10,7 +11,7 @@ SELECT s.id, s.tenant_id, s.fleet_id, s.validity, s.projected, s.pinned, s.confi
 FROM (
     SELECT node_id FROM impact
     WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND run_id = :run_id AND kind < 3
-    ORDER BY node_id
+    ORDER BY node_id LIMIT -1
 ) AS i
 CROSS JOIN node_state AS s ON s.id = i.node_id AND s.tenant_id = :tenant_id AND s.fleet_id = :fleet_id
 WHERE s.valid_from < :instant
@@ -25,7 +26,7 @@ SET validity = CASE i.kind WHEN 1 THEN i.after ELSE node_state.validity END,
 FROM (
     SELECT node_id, kind, after, ordinal FROM impact
     WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND run_id = :run_id AND kind < 3
-    ORDER BY node_id
+    ORDER BY node_id LIMIT -1
 ) AS i
 WHERE node_state.id = i.node_id
   AND node_state.tenant_id = :tenant_id AND node_state.fleet_id = :fleet_id
