@@ -35,16 +35,19 @@ class Shape:
 def layered(nodes: int, depth: int) -> Shape:
     """A DAG: the root, then `depth` layers; each node takes three edges from the layer before.
 
-    One of the three is a `REQUIRES` edge, so an invalid root fells all nodes.
+    One of the three is a `REQUIRES` edge, so an invalid root fells all nodes. Their ids come in no
+    order: what lies near in the graph need not lie near in a table.
     """
     chance, width = Random(1), -(-(nodes - 1) // depth)
-    edges: set[Edge] = set()
-    for node in range(2, nodes + 1):
-        layer = (node - 2) // width
-        first = 2 + (layer - 1) * width
-        for kind in _TYPES:
-            source = first + chance.randrange(width) if layer else ROOT
-            edges.add((source, node, kind))
+    ids = list(range(ROOT + 1, nodes + 1))
+    chance.shuffle(ids)
+    layers = [[ROOT], *(ids[start : start + width] for start in range(0, len(ids), width))]
+    edges = {
+        (chance.choice(above), node, kind)
+        for above, layer in pairwise(layers)
+        for node in layer
+        for kind in _TYPES
+    }
     return Shape(nodes, sorted(edges))
 
 

@@ -7,12 +7,14 @@ import secrets
 from collections.abc import Iterator
 
 from graphql import GraphQLError, GraphQLSyntaxError
-from strawberry.exceptions import StrawberryInputCoercionError
+from strawberry.exceptions import MissingQueryError, StrawberryInputCoercionError
+from strawberry.schema.exceptions import CannotGetOperationTypeError
 
 from retrograph.rules.errors import RetrographError
 from retrograph.schema.limits import TOO_COMPLEX
 
 INTERNAL = "INTERNAL_ERROR"
+_NO_OPERATION = (MissingQueryError, CannotGetOperationTypeError)
 
 _log = logging.getLogger(__name__)
 
@@ -24,17 +26,17 @@ def present(error: GraphQLError, *, validated: bool) -> GraphQLError:
     is told only the id. `validated` tells whether the document had been found valid.
     """
     cause = _cause(error)
-    if isinstance(cause, RecursionError):
-        cause = None
-        error = _shown(error, "Nested too deeply; ask in several operations.", dict(TOO_COMPLEX))
     if isinstance(cause, RetrographError):
-        _log.debug("refused: %s", cause.message)
-        return _shown(error, cause.message, _extensions(cause))
-    if cause is not None:
+        shown = _shown(error, cause.message, _extensions(cause))
+    elif isinstance(cause, RecursionError):
+        shown = _shown(error, "Nested too deeply; ask in several operations.", dict(TOO_COMPLEX))
+    elif cause is None or isinstance(cause, _NO_OPERATION):
+        code: dict[str, object] = {"code": _code(error, validated=validated or cause is not None)}
+        shown = _shown(error, error.message, code | (error.extensions or {}))
+    else:
         return _masked(error, cause)
-    _log.debug("refused: %s", error.message)
-    code: dict[str, object] = {"code": _code(error, validated=validated)}
-    return _shown(error, error.message, code | (error.extensions or {}))
+    _log.debug("refused: %s", shown.message)
+    return shown
 
 
 def _extensions(cause: RetrographError) -> dict[str, object]:

@@ -8,7 +8,7 @@ for, is enough to make that page.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -63,7 +63,7 @@ def histories(
 
 
 def _by_node(
-    s: Snapshot, build: Any, node_ids: Collection[int], rows: int
+    s: Snapshot, build: Callable[..., Executable], node_ids: Collection[int], rows: int
 ) -> defaultdict[int, list[Sequence[Any]]]:
     """Rows by node id, newest first; each ends with its `valid_to`, None for an open version."""
     found: defaultdict[int, list[Sequence[Any]]] = defaultdict(list)

@@ -1,5 +1,6 @@
 -- The set-based writes of a cascade, after its impacts were inserted.
--- Rows are visited in the order of node ids, so that the trees are walked once.
+-- Rows are visited in the order of node ids, so that the trees are walked once. The limit, which is
+-- none, makes the planner keep that order: it drops one that can't change the result.
 
 -- name: close_impacted_states
 INSERT INTO node_state_history
@@ -10,7 +11,7 @@ SELECT s.id, s.tenant_id, s.fleet_id, s.validity, s.projected, s.pinned, s.confi
 FROM (
     SELECT node_id FROM impact
     WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND run_id = :run_id AND kind < 3
-    ORDER BY node_id
+    ORDER BY node_id LIMIT -1
 ) AS i
 CROSS JOIN node_state AS s ON s.id = i.node_id AND s.tenant_id = :tenant_id AND s.fleet_id = :fleet_id
 WHERE s.valid_from < :instant
@@ -25,7 +26,7 @@ SET validity = CASE i.kind WHEN 1 THEN i.after ELSE node_state.validity END,
 FROM (
     SELECT node_id, kind, after, ordinal FROM impact
     WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND run_id = :run_id AND kind < 3
-    ORDER BY node_id
+    ORDER BY node_id LIMIT -1
 ) AS i
 WHERE node_state.id = i.node_id
   AND node_state.tenant_id = :tenant_id AND node_state.fleet_id = :fleet_id
@@ -58,25 +59,34 @@ FROM edge
 WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id
 
 -- name: load_graph_nodes_as_of
--- A row of columns for each place: the open versions, and one seek a node into the closed ones.
+-- A row of columns for each place: the open versions, and the closed ones by one seek a node. The
+-- seek can give a single value, so a state travels as three digits; it is computed once for all columns.
+WITH past (id, state) AS MATERIALIZED (
+    SELECT n.id, (
+        SELECT CASE WHEN h.valid_from <= :instant
+               THEN h.validity * 100 + h.projected * 10 + h.pinned END
+        FROM node_state_history AS h
+        WHERE h.id = n.id AND h.valid_to > :instant
+        ORDER BY h.valid_to LIMIT 1
+    )
+    FROM node AS n
+    WHERE n.tenant_id = :tenant_id AND n.fleet_id = :fleet_id
+)
 SELECT group_concat(id), group_concat(validity), group_concat(projected), group_concat(pinned)
 FROM node_state
 WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND valid_from <= :instant
 UNION ALL
-SELECT group_concat(h.id), group_concat(h.validity), group_concat(h.projected), group_concat(h.pinned)
-FROM node AS n
-CROSS JOIN node_state_history AS h ON (h.id, h.valid_to) = (
-    SELECT later.id, later.valid_to FROM node_state_history AS later
-    WHERE later.id = n.id AND later.valid_to > :instant
-    ORDER BY later.valid_to LIMIT 1
-)
-WHERE n.tenant_id = :tenant_id AND n.fleet_id = :fleet_id AND h.valid_from <= :instant
+SELECT group_concat(id), group_concat(state / 100), group_concat(state / 10 % 10),
+       group_concat(state % 10)
+FROM past
+WHERE state IS NOT NULL
 
 -- name: load_graph_edges_as_of
--- The + makes the history be entered by valid_to: the past that is asked for is mostly recent.
+-- The + keeps edges from being entered by valid_from, which would read them one by one, and makes
+-- the history be entered by valid_to: the past that is asked for is mostly recent.
 SELECT group_concat(source_id), group_concat(target_id), group_concat(type)
 FROM edge
-WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND valid_from <= :instant
+WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND +valid_from <= :instant
 UNION ALL
 SELECT group_concat(source_id), group_concat(target_id), group_concat(type)
 FROM edge_history

@@ -10,13 +10,20 @@ from retrograph.app import create_app
 from retrograph.resolvers.scope import Scope
 from retrograph.storage.store import Store
 from tests.memory import Memory
-from tests.schema.serving import Served, serving
+from tests.schema.serving import Listening, Served, listening, serving
 
 
 @pytest.fixture
 def served(store: Store) -> Iterator[Served]:
-    """The store behind a server."""
+    """The store behind the application, in this process."""
     with serving(create_app(store)) as running:
+        yield running
+
+
+@pytest.fixture
+def server(store: Store) -> Iterator[Listening]:
+    """The store behind a server that listens."""
+    with listening(create_app(store)) as running:
         yield running
 
 

@@ -1,7 +1,8 @@
-"""A server on a free port of this machine, and clients that speak to it as clients do."""
+"""The application in this process or behind a port, and clients that speak to it."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Iterator
@@ -83,22 +84,64 @@ class Socket:
         assert self.hear() == {"type": "pong"}
 
 
-class Served:
-    """An application that listens, and a client of it."""
+class Client:
+    """Speaks HTTP to an application in this process and thread, one request after another."""
 
-    def __init__(self, port: int) -> None:
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE)
-        self._url = f"ws://127.0.0.1:{port}/graphql"
+    def __init__(self, app: Starlette, runner: asyncio.Runner) -> None:
+        self._runner = runner
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        self._client = httpx.AsyncClient(transport=transport, base_url="http://served")
+        self.headers = self._client.headers
+
+    def request(self, method: str, path: str, **more: Any) -> httpx.Response:
+        return self._runner.run(self._client.request(method, path, **more))
+
+    def get(self, path: str, **more: Any) -> httpx.Response:
+        return self.request("GET", path, **more)
+
+    def post(self, path: str, **more: Any) -> httpx.Response:
+        return self.request("POST", path, **more)
+
+
+class Served:
+    """An application that answers over HTTP."""
+
+    def __init__(self, client: Client | httpx.Client) -> None:
+        self.client = client
 
     def ask(self, query: str, **variables: Any) -> Answer:
         response = self.client.post("/graphql", json={"query": query, "variables": variables})
         return Answer(response.status_code, response.json())
 
+
+@contextmanager
+def serving(app: Starlette) -> Iterator[Served]:
+    """Runs an application in this process for as long as the context lasts."""
+    with asyncio.Runner() as runner:
+        lifespan = app.router.lifespan_context(app)
+        runner.run(lifespan.__aenter__())
+        try:
+            yield Served(Client(app, runner))
+        finally:
+            runner.run(lifespan.__aexit__(None, None, None))
+
+
+class Listening(Served):
+    """An application that listens on a port, for sockets too."""
+
+    def __init__(self, port: int) -> None:
+        client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE)
+        super().__init__(client)
+        self.close = client.close
+        self._url = f"ws://127.0.0.1:{port}/graphql"
+
     @contextmanager
     def socket(
         self, protocol: str = "graphql-transport-ws", *, begun: bool = True
     ) -> Iterator[Socket]:
-        with connect(self._url, subprotocols=[Subprotocol(protocol)]) as connection:
+        protocols = [Subprotocol(protocol)]
+        # Without a bound a client that says goodbye needn't read first what it was sent.
+        with connect(self._url, subprotocols=protocols, max_queue=None) as connection:
             client = Socket(connection)
             if begun:
                 client.begin()
@@ -106,8 +149,8 @@ class Served:
 
 
 @contextmanager
-def serving(app: Starlette) -> Iterator[Served]:
-    """Serves an application for as long as the context lasts."""
+def listening(app: Starlette) -> Iterator[Listening]:
+    """Serves an application on a free port for as long as the context lasts."""
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
         app,
@@ -119,10 +162,10 @@ def serving(app: Starlette) -> Iterator[Served]:
     server = uvicorn.Server(config)
     thread = Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
-    served = Served(listener.getsockname()[1])
+    served = Listening(listener.getsockname()[1])
     try:
         yield served
     finally:
-        served.client.close()
+        served.close()
         server.should_exit = True
         thread.join()

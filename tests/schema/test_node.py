@@ -169,7 +169,7 @@ EVERYTHING = """query ($keys: [String!]!) { nodes(fleetId: 1, filter: {keys: $ke
 def test_a_page_costs_a_constant_number_of_calls(
     served: Served, chain: Memory, calls: Counter
 ) -> None:
-    many = [f"n{number}" for number in range(60)]
+    many = [f"n{number}" for number in range(50)]
     chain.plant(*many)
     chain.link(*(f"a REQUIRES {key}" for key in many))
     chain.fell("a")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -84,6 +85,7 @@ PRESENT = (
 )  # fmt: skip
 
 
+@cache
 def contract() -> GraphQLSchema:
     """The draft, with the types that it leaves to the reader stood in for."""
     text = shared("design/schema.graphql").read_text()
