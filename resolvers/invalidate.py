@@ -13,7 +13,7 @@ from retrograph.resolvers.requests import (
 )
 from retrograph.resolvers.scope import Scope
 from retrograph.resolvers.targets import check_version, require_node
-from retrograph.rules.cascade import Seeds, cascade
+from retrograph.rules.cascade import Seeds
 from retrograph.rules.errors import InvalidInput
 from retrograph.rules.limits import check_text
 from retrograph.storage.cascades import RunOrder, record_run
@@ -42,7 +42,7 @@ def invalidate(scope: Scope, fleet_id: int, request: Invalidation) -> RunRecord:
 def _run(write: Write, request: Invalidation) -> RunRecord:
     root = require_node(write.snapshot, request.root, ("input", "root"))
     check_version(root, request.expected_version, ("input", "expectedVersion"))
-    fallen = cascade(write.graph(), Seeds(roots={root.id: request.effect}))
+    fallen = write.cascade(Seeds(roots={root.id: request.effect}))
     check_plan(fallen, request.expected_plan)
     order = RunOrder(root.id, request.effect, request.reason, request.effective_at)
     return record_run(write, order, fallen)

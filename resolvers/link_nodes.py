@@ -8,7 +8,7 @@ from retrograph.resolvers.inputs import EdgeInput
 from retrograph.resolvers.outcomes import NodesLinked
 from retrograph.resolvers.scope import Scope
 from retrograph.resolvers.targets import require_nodes
-from retrograph.rules.cascade import Seeds, cascade
+from retrograph.rules.cascade import Seeds
 from retrograph.rules.edge_type import PROPAGATING, EdgeType
 from retrograph.rules.errors import InvalidInput
 from retrograph.rules.limits import check_batch
@@ -53,7 +53,7 @@ def propagate_links(write: Write, fresh: Sequence[EdgeKey]) -> RunRecord | None:
     if not superseded and not passing:
         return None
     seeds = Seeds(roots=dict.fromkeys(superseded, Validity.SUPERSEDED), passing=passing)
-    fallen = cascade(write.graph(), seeds)
+    fallen = write.cascade(seeds)
     root = min(source for source, _, _ in passing) if passing else superseded[0]
     effect = sources[root].projected if passing else Validity.SUPERSEDED
     return record_run(write, RunOrder(root, effect, REASON), fallen)

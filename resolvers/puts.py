@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from retrograph.resolvers.inputs import UNSET, NodeInput
 from retrograph.resolvers.targets import check_version, no_node
 from retrograph.rules.canonical_json import canonical_json
-from retrograph.rules.cascade import Seeds, cascade
+from retrograph.rules.cascade import Seeds
 from retrograph.rules.errors import FieldPath, InvalidInput
 from retrograph.rules.limits import MAX_KEY_LENGTH, check_confidence, check_text
 from retrograph.rules.validity import Validity
@@ -76,7 +76,7 @@ def propagate_changes(write: Write, changed: Sequence[int]) -> list[RunRecord]:
     """A run for each node with changed content: what rests on it may be stale now."""
     runs = []
     for node_id in changed:
-        fallen = cascade(write.graph(), Seeds(touched=[node_id]))
+        fallen = write.cascade(Seeds(touched=[node_id]))
         order = RunOrder(node_id, Validity.POTENTIALLY_STALE, "CONTENT_CHANGED")
         runs.append(record_run(write, order, fallen))
     return runs

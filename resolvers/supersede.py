@@ -7,7 +7,7 @@ from retrograph.resolvers.puts import Put, apply_puts, check_put, propagate_chan
 from retrograph.resolvers.requests import check_idempotency_key, check_plan, once
 from retrograph.resolvers.scope import Scope
 from retrograph.resolvers.targets import require_node
-from retrograph.rules.cascade import Seeds, cascade
+from retrograph.rules.cascade import Seeds
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.errors import InvalidInput
 from retrograph.rules.limits import check_text
@@ -44,7 +44,7 @@ def _run(write: Write, request: Supersession, put: Put) -> RunRecord:
         raise InvalidInput("A node can't replace itself.", path=("input", "by"), code="SELF_LOOP")
     if not existing_edges(write, [key]):
         create_edges(write, [key])
-    fallen = cascade(write.graph(), Seeds(roots={old.id: Validity.SUPERSEDED}))
+    fallen = write.cascade(Seeds(roots={old.id: Validity.SUPERSEDED}))
     check_plan(fallen, request.expected_plan)
     run = record_run(write, RunOrder(old.id, Validity.SUPERSEDED, request.reason), fallen)
     propagate_changes(write, done.changed)

@@ -17,10 +17,18 @@ from sqlalchemy import (
     CompoundSelect,
     FromClause,
     Select,
+    Table,
+    TableClause,
+    column,
     func,
+    literal,
     select,
+    type_coerce,
     union_all,
 )
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.visitors import InternalTraversal
 
 from retrograph.storage.aside import aside
 from retrograph.storage.snapshot import Snapshot
@@ -97,4 +105,49 @@ def paired_keyed_arms(
             closed,
             (closed.c.id == key, closed.c.valid_to == first, closed.c.valid_from <= instant),
         ),
+    ]
+
+
+class AsOf(TableClause):
+    """A system-versioned table as of an instant, in the engine's own words."""
+
+    inherit_cache = True
+    _traverse_internals = [  # noqa: RUF012 (what tells statements apart, and carries parameters)
+        *TableClause._traverse_internals,  # noqa: SLF001
+        ("instant", InternalTraversal.dp_clauseelement),
+    ]
+
+    def __init__(self, table: Table, instant: Instant) -> None:
+        super().__init__(
+            f"{table.name}_then", *(column(c.name, c.type) for c in table.columns)
+        )
+        self.source = table
+        period = table.c.valid_from.type
+        self.instant = (
+            literal(instant, period) if isinstance(instant, int) else type_coerce(instant, period)
+        )
+
+
+@compiles(AsOf, "mysql", "mariadb")
+def _mariadb_as_of(element: AsOf, compiler: SQLCompiler, *, asfrom: bool = False, **kw: Any) -> str:
+    quote = compiler.preparer.quote
+    if not asfrom:
+        return quote(element.name)
+    instant = compiler.process(element.instant, **kw)
+    table = quote(element.source.name)
+    return f"{table} FOR SYSTEM_TIME AS OF {instant} AS {quote(element.name)}"
+
+
+def native_arms(versioned: Versioned, instant: Instant, *, current: bool) -> list[Arm]:
+    """The arm of an engine that keeps history itself."""
+    return [Arm(versioned.current if current else AsOf(versioned.current, instant), ())]
+
+
+def native_keyed_arms(
+    versioned: Versioned, instant: Instant, key: ColumnElement[int], *, current: bool
+) -> list[Arm]:
+    """The same, by id."""
+    return [
+        Arm(arm.table, (arm.c.id == key,))
+        for arm in native_arms(versioned, instant, current=current)
     ]

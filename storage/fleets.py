@@ -6,17 +6,43 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, insert, select, update
 
+from retrograph.rules.errors import NotFound
 from retrograph.storage.tables import fleet
 
 
-def read_clocks(connection: Connection, tenant_id: int, fleet_ids: Sequence[int]) -> dict[int, int]:
-    """The last committed instant of each of the fleets that exist."""
-    rows = connection.execute(
+def read_clocks(
+    connection: Connection, tenant_id: int, fleet_ids: Sequence[int], *, lock: bool = False
+) -> dict[int, int]:
+    """The last committed instant of each of the fleets that exist.
+
+    With `lock`, other writers of these fleets wait until the transaction ends (an engine with a
+    single writer has that anyway).
+    """
+    clocks = (
         select(fleet.c.fleet_id, fleet.c.clock)
         .where(fleet.c.tenant_id == tenant_id, fleet.c.fleet_id.in_(fleet_ids))
         .order_by(fleet.c.fleet_id)
     )
+    rows = connection.execute(clocks.with_for_update() if lock else clocks)
     return {row.fleet_id: row.clock for row in rows}
+
+
+def take_clocks(
+    connection: Connection, tenant_id: int, fleet_ids: Sequence[int], now: int, *, create: bool
+) -> tuple[int, dict[int, int]]:
+    """Gives a write its instant; the first thing that its transaction does.
+
+    The instant is later than every clock of its fleets, whatever `now` is.  Returns it and the
+    clocks before.  Raises `NotFound` for an unknown fleet, unless it is to be made.
+    """
+    clocks = read_clocks(connection, tenant_id, fleet_ids, lock=True)
+    missing = [fleet_id for fleet_id in fleet_ids if fleet_id not in clocks]
+    if missing and not create:
+        raise NotFound.fleet(missing[0])
+    instant = max([now, *(clock + 1 for clock in clocks.values())])
+    create_fleets(connection, tenant_id, missing, instant)
+    set_clocks(connection, tenant_id, fleet_ids, instant)
+    return instant, clocks
 
 
 def fleet_ids_of(connection: Connection, tenant_id: int) -> list[int]:

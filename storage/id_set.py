@@ -43,11 +43,18 @@ class JsonList(TypeDecorator[Collection[Any]]):
         return orjson.dumps(list(value or ())).decode()
 
 
-class _Values(FunctionElement[Any]):
-    """A table with the column `value`, one row an element of a JSON array."""
+class _Ids(FunctionElement[Any]):
+    """A table with the integer column `value`, one row an element of a JSON array."""
 
     inherit_cache = True
-    name = "json_values"
+    name = "json_ids"
+
+
+class _Keys(FunctionElement[Any]):
+    """A table with the text column `value`, one row an element of a JSON array."""
+
+    inherit_cache = True
+    name = "json_keys"
 
 
 class _Pairs(FunctionElement[Any]):
@@ -59,12 +66,12 @@ class _Pairs(FunctionElement[Any]):
 
 def id_rows(name: str = "ids") -> TableValuedAlias:
     """A table `name` whose column `value` holds the integers passed as the parameter `name`."""
-    return _rows(_Values(_parameter(name)), name, column("value", BigInteger))
+    return _rows(_Ids(_parameter(name)), name, column("value", BigInteger))
 
 
 def key_rows(name: str = "keys") -> TableValuedAlias:
     """A table `name` whose column `value` holds the texts passed as the parameter `name`."""
-    return _rows(_Values(_parameter(name)), name, column("value", Text))
+    return _rows(_Keys(_parameter(name)), name, column("value", Text))
 
 
 def pair_rows(name: str = "pairs") -> TableValuedAlias:
@@ -76,7 +83,7 @@ def pair_rows(name: str = "pairs") -> TableValuedAlias:
 def id_set(ids: Collection[int]) -> Select[Any]:
     """The ids as a sub-select: `table.c.id.in_(id_set(ids))`."""
     given = bindparam(None, list(ids), JsonList(), unique=True)
-    rows = _rows(_Values(given), None, column("value", BigInteger))
+    rows = _rows(_Ids(given), None, column("value", BigInteger))
     return select(rows.c.value)
 
 
@@ -90,8 +97,9 @@ def _rows(
     return function.table_valued(*columns, name=name)
 
 
-@compiles(_Values, "sqlite")
-def _sqlite_values(element: _Values, compiler: SQLCompiler, **kw: Any) -> str:
+@compiles(_Ids, "sqlite")
+@compiles(_Keys, "sqlite")
+def _sqlite_values(element: _Ids | _Keys, compiler: SQLCompiler, **kw: Any) -> str:
     return f"json_each{compiler.process(element.clause_expr, **kw)}"
 
 
@@ -102,10 +110,16 @@ def _sqlite_pairs(element: _Pairs, compiler: SQLCompiler, **kw: Any) -> str:
     return f"(SELECT {', '.join(parts)} FROM json_each{array})"  # noqa: S608 (no input in it)
 
 
-@compiles(_Values, "mysql", "mariadb")
-def _mariadb_values(element: _Values, compiler: SQLCompiler, **kw: Any) -> str:
+@compiles(_Ids, "mysql", "mariadb")
+def _mariadb_ids(element: _Ids, compiler: SQLCompiler, **kw: Any) -> str:
     array = compiler.process(element.clause_expr.element, **kw)
-    kind = "BIGINT" if element.of_ids else "VARCHAR(1000) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
+    return f"JSON_TABLE({array}, '$[*]' COLUMNS (value BIGINT PATH '$'))"
+
+
+@compiles(_Keys, "mysql", "mariadb")
+def _mariadb_keys(element: _Keys, compiler: SQLCompiler, **kw: Any) -> str:
+    array = compiler.process(element.clause_expr.element, **kw)
+    kind = "VARCHAR(1000) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
     return f"JSON_TABLE({array}, '$[*]' COLUMNS (value {kind} PATH '$'))"
 
 

@@ -11,10 +11,15 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Engine
 
     from retrograph.rules.errors import StorageError
+    from collections.abc import Callable
+
+    from retrograph.rules.cascade import Cascade, Seeds
     from retrograph.rules.graph import Graph
     from retrograph.storage.as_of import Arm, Instant
     from retrograph.storage.snapshot import Snapshot
     from retrograph.storage.tables import Versioned
+    from retrograph.storage.write import Write
+    from retrograph.storage.writer import Group, Writer
 
 
 class Profile(Protocol):
@@ -31,6 +36,18 @@ class Profile(Protocol):
 
     def writer(self) -> Engine:
         """Connections for writing: a transaction excludes other writers from its first word on."""
+
+    def make_writer(self, make_group: Callable[[], Group]) -> Writer:
+        """What runs write transactions; `make_group` makes what the jobs of one share."""
+
+    def pin(self, connection: Connection, instant: int) -> None:
+        """Makes the versions that this transaction opens and closes carry its instant."""
+
+    def take_ids(self, connection: Connection, name: str, count: int) -> int:
+        """Draws `count` ids from a sequence and returns the first; they may be lost, not doubled."""
+
+    def cascade(self, write: Write, seeds: Seeds) -> Cascade:
+        """What falls with `seeds`, in the fleet as the write has made it so far."""
 
     def prepare(self, *, migrate: bool) -> None:
         """Brings the schema up to date, or checks that it is; raises a `StorageError`."""
@@ -51,6 +68,9 @@ class Profile(Protocol):
 
     def translate(self, error: Exception) -> StorageError | None:
         """The typed error that a driver's error means, if it is one that a caller can act on."""
+
+    def is_passing(self, error: Exception) -> bool:
+        """Whether the engine gave a transaction up for another's sake, so that a new try helps."""
 
     def changed_outside(self) -> bool:
         """Whether a commit may have come since this was last asked, from any process."""

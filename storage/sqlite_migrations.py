@@ -6,9 +6,10 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from retrograph.rules.errors import MigrationChanged, NotADatabase, SchemaTooNew, SchemaTooOld
-from retrograph.sql.loader import Migration, migrations
+from retrograph.rules.errors import NotADatabase, SchemaTooOld
+from retrograph.sql.loader import Migration
 from retrograph.storage.clock import system_clock
+from retrograph.storage.ledger import pending
 
 APPLICATION_ID = 0x52475248
 """Marks the file as Retrograph's ("RGRH") in SQLite's header."""
@@ -50,20 +51,7 @@ def _apply(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _pending(connection: sqlite3.Connection, path: Path) -> list[Migration]:
-    applied = _applied(connection, path)
-    known = migrations("sqlite")
-    if applied and max(applied) > known[-1].number:
-        raise SchemaTooNew(
-            f"{path} was migrated to step {max(applied)} by a later version; this one knows "
-            f"{known[-1].number} steps. Use that later version."
-        )
-    for step in known:
-        if applied.get(step.number, step.checksum) != step.checksum:
-            raise MigrationChanged(
-                f"Migration {step.number:03} ({step.name}) was applied to {path} with another "
-                "text. Restore the shipped file: a migration is never edited, only followed."
-            )
-    return [step for step in known if step.number not in applied]
+    return pending("sqlite", str(path), _applied(connection, path))
 
 
 def _applied(connection: sqlite3.Connection, path: Path) -> dict[int, str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, QueuePool, create_engine, event
+from sqlalchemy import ColumnElement, Connection, Engine, QueuePool, create_engine, event, select, update
 
+from retrograph.rules.cascade import Cascade, Seeds, cascade
 from retrograph.rules.errors import (
     DatabaseLocked,
     DatabaseReadOnly,
@@ -22,8 +24,10 @@ from retrograph.storage.graphs import load_graph_by_columns
 from retrograph.storage.id_set import id_set
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.sqlite_migrations import migrate_file
-from retrograph.storage.tables import Versioned
+from retrograph.storage.tables import Versioned, id_sequence
 from retrograph.storage.versions import copy_to_history
+from retrograph.storage.write import Write
+from retrograph.storage.writer import Group, GroupWriter, Writer
 
 BUSY_TIMEOUT_MS = 10_000
 """How long a writer waits for another process's transaction."""
@@ -77,6 +81,24 @@ class SqliteProfile:
         """`BEGIN IMMEDIATE`: a read that turned into a write could fail half-way."""
         return self._writer
 
+    def make_writer(self, make_group: Callable[[], Group]) -> Writer:
+        """One thread, which commits what waits in groups."""
+        return GroupWriter(self, make_group)
+
+    def pin(self, connection: Connection, instant: int) -> None:
+        """Nothing: every statement names its instant."""
+
+    def take_ids(self, connection: Connection, name: str, count: int) -> int:
+        """In the transaction itself, since there is one writer."""
+        named = id_sequence.c.name == name
+        first: int = connection.execute(select(id_sequence.c.next_id).where(named)).scalar_one()
+        connection.execute(update(id_sequence).where(named).values(next_id=first + count))
+        return first
+
+    def cascade(self, write: Write, seeds: Seeds) -> Cascade:
+        """In memory, on the warm graph."""
+        return cascade(write.graph(), seeds)
+
     def prepare(self, *, migrate: bool) -> None:
         """Opens or makes the file and brings its schema up to date."""
         if not migrate and not self._path.exists():
@@ -115,6 +137,10 @@ class SqliteProfile:
             if words in said:
                 return kind(advice.format(path=self._path))
         return None
+
+    def is_passing(self, error: Exception) -> bool:  # noqa: ARG002
+        """Never: a writer waits for its turn before it begins."""
+        return False
 
     def changed_outside(self) -> bool:
         """By SQLite's own counter of commits by other connections."""

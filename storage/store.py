@@ -19,13 +19,13 @@ from retrograph.rules.errors import ConfigurationError, InstantInFuture, NotFoun
 from retrograph.rules.graph import Graph
 from retrograph.rules.instant import format_instant
 from retrograph.storage.clock import Clock, system_clock
-from retrograph.storage.fleets import create_fleets, fleet_ids_of, read_clocks, set_clocks
+from retrograph.storage.fleets import fleet_ids_of, read_clocks, take_clocks
 from retrograph.storage.graph_cache import FleetKey, GraphCache, WarmGraph
+from retrograph.storage.mariadb_profile import MariadbProfile
 from retrograph.storage.profile import Profile
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.sqlite_profile import SqliteProfile
 from retrograph.storage.write import Write
-from retrograph.storage.writer import Writer
 
 T = TypeVar("T")
 Listener = Callable[[int, int, int], None]
@@ -59,8 +59,11 @@ def _profile(database: str) -> Profile:
         return SqliteProfile(Path(database))
     if scheme == "sqlite" and rest.startswith("/") and len(rest) > 1:
         return SqliteProfile(Path(rest[1:]))
+    if scheme == "mariadb+pyodbc":
+        return MariadbProfile(database)
     raise ConfigurationError(
-        f"No engine for the database {scheme}://…; give a file's path or sqlite:///path."
+        f"No engine for the database {scheme}://…; give a file's path, sqlite:///path or "
+        "mariadb+pyodbc://user:password@host:port/name."
     )
 
 
@@ -100,7 +103,7 @@ class Store:
         self._clock = clock
         self._graphs = GraphCache()
         self._listeners: list[Listener] = []
-        self._writer = Writer(profile, lambda: _Group(self._graphs, self._notify))
+        self._writer = profile.make_writer(lambda: _Group(self._graphs, self._notify))
 
     def now(self) -> int:
         """The injected clock (UTC microseconds)."""
@@ -220,13 +223,10 @@ class Store:
         *,
         create: bool,
     ) -> dict[int, Write]:
-        clocks = read_clocks(connection, tenant_id, fleet_ids)
-        missing = [fleet_id for fleet_id in fleet_ids if fleet_id not in clocks]
-        if missing and not create:
-            raise NotFound.fleet(missing[0])
-        instant = max([self.now(), *(clock + 1 for clock in clocks.values())])
-        create_fleets(connection, tenant_id, missing, instant)
-        set_clocks(connection, tenant_id, fleet_ids, instant)
+        instant, clocks = take_clocks(
+            connection, tenant_id, fleet_ids, self.now(), create=create
+        )
+        self._profile.pin(connection, instant)
         return {
             fleet_id: Write(
                 Snapshot(connection, self._profile, tenant_id, fleet_id, instant, current=True),

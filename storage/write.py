@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert
 
-from retrograph.rules.cascade import Cascade, ImpactKind
+from retrograph.rules.cascade import Cascade, ImpactKind, Seeds
 from retrograph.rules.graph import Graph
 from retrograph.storage.graph_cache import Delta, EdgeRow, NodeRow, WarmGraph
 from retrograph.storage.records import EventType
 from retrograph.storage.snapshot import Snapshot
-from retrograph.storage.tables import id_sequence, outbox
+from retrograph.storage.tables import outbox
 
 
 @dataclass(slots=True)
@@ -38,6 +38,10 @@ class Write:
         if self.delta.graph is None:
             self.delta.graph = self._graph_so_far()
         return self.delta.graph
+
+    def cascade(self, seeds: Seeds) -> Cascade:
+        """What falls with `seeds`; decided where the engine does it best, by one law."""
+        return self.snapshot.profile.cascade(self, seeds)
 
     def note(
         self,
@@ -111,7 +115,6 @@ class Write:
 
 def take_ids(write: Write, name: str, count: int) -> range:
     """The next `count` ids of a sequence (`node`, `edge`, `evidence` or `run`), ascending."""
-    execute, named = write.snapshot.connection.execute, id_sequence.c.name == name
-    first = execute(select(id_sequence.c.next_id).where(named)).scalar_one()
-    execute(update(id_sequence).where(named).values(next_id=first + count))
+    snapshot = write.snapshot
+    first = snapshot.profile.take_ids(snapshot.connection, name, count)
     return range(first, first + count)

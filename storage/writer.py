@@ -1,6 +1,6 @@
-"""The one writer: a thread that takes jobs from a queue and commits them in groups.
+"""Runs write jobs: in groups by one thread, or each by its caller.
 
-Jobs that wait while another commits share the next transaction, so that one flush to the disk
+Where an engine has one writer anyway, jobs that wait while another commits share the next transaction, so that one flush to the disk
 serves them all.  Each has an instant and a verdict of its own: a job that fails is rolled back to
 its savepoint and takes nobody with it.  Verdicts come after the commit, refusals too: what a job
 was refused for may be what an earlier job of its transaction wrote.
@@ -23,8 +23,13 @@ from retrograph.storage.profile import Profile
 
 MOST_JOBS = 64
 """How many jobs one transaction may carry."""
+MOST_TRIES = 8
+"""How often a job is tried whose transaction the engine gave up for another's."""
 
 _log = logging.getLogger(__name__)
+
+
+Job = Callable[[Connection, Any], Any]
 
 
 class Group(Protocol):
@@ -32,9 +37,6 @@ class Group(Protocol):
 
     def publish(self) -> None:
         """Called once, after the commit."""
-
-
-Job = Callable[[Connection, Any], Any]
 
 
 @dataclass(slots=True)
@@ -53,7 +55,17 @@ class _Queued:
             self.verdict.set_exception(self.error)
 
 
-class Writer:
+class Writer(Protocol):
+    """Runs write jobs, each in a transaction that it may share with others."""
+
+    def run(self, job: Job) -> Any:
+        """Waits for the job's commit and returns what it returned, or raises what it raised."""
+
+    def close(self) -> None:
+        """Finishes what is queued; nothing is run afterwards."""
+
+
+class GroupWriter:
     """Runs jobs one after another; `make_group` makes what the jobs of a transaction share."""
 
     def __init__(self, profile: Profile, make_group: Callable[[], Group]) -> None:
@@ -127,3 +139,36 @@ class Writer:
             self._profile.tidy()
         except Exception:  # noqa: BLE001 (a commit stands, whatever comes of tidying up)
             _log.exception("housekeeping after a commit failed; it is tried again after the next")
+
+
+class DirectWriter:
+    """Runs each job in its caller's thread and a transaction of its own: fleets don't wait.
+
+    What the engine gave up for another's sake (a deadlock) is tried again from the start.
+    """
+
+    def __init__(self, profile: Profile, make_group: Callable[[], Group]) -> None:
+        self._profile = profile
+        self._make_group = make_group
+        self._closed = False
+
+    def run(self, job: Job) -> Any:
+        """Commits the job and returns what it returned, or raises what it raised."""
+        for left in reversed(range(MOST_TRIES)):
+            if self._closed:
+                raise DatabaseUnavailable("The store is closed; open it again.")
+            group = self._make_group()
+            try:
+                with self._profile.writer().begin() as connection:
+                    answer = job(connection, group)
+            except Exception as error:
+                if left and self._profile.is_passing(error):
+                    continue
+                raise
+            group.publish()
+            return answer
+        raise AssertionError("the last try returns or raises")
+
+    def close(self) -> None:
+        """Nothing is run afterwards."""
+        self._closed = True

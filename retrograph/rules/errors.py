@@ -18,6 +18,8 @@ Every one has a stable `code` for programs, a `message` for people that says wha
     ├── ConfigurationError        CONFIGURATION
     └── StorageError              STORAGE
         ├── DatabaseUnavailable   DATABASE_UNAVAILABLE
+        ├── AccessDenied          ACCESS_DENIED
+        ├── DriverMissing         DRIVER_MISSING
         ├── DatabaseLocked        DATABASE_LOCKED
         ├── DatabaseReadOnly      DATABASE_READ_ONLY
         ├── NotADatabase          NOT_A_DATABASE
@@ -186,6 +188,18 @@ class DatabaseUnavailable(StorageError):
     """No connection to the database."""
 
     code = "DATABASE_UNAVAILABLE"
+
+
+class AccessDenied(StorageError):
+    """The database server refuses the user, or the user lacks a privilege."""
+
+    code = "ACCESS_DENIED"
+
+
+class DriverMissing(StorageError):
+    """A database driver, or what loads drivers, isn't installed."""
+
+    code = "DRIVER_MISSING"
 
 
 class DatabaseLocked(StorageError):

@@ -1,0 +1,63 @@
+"""Cascades on MariaDB: seeds in, impacts out, the rounds in stored procedures in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import orjson
+from sqlalchemy import text
+
+from retrograph.rules.cascade import Cascade, Seeds
+from retrograph.rules.errors import RunTooLarge
+from retrograph.rules.limits import MAX_IMPACTS
+from retrograph.storage.snapshot import Snapshot
+from retrograph.storage.write import Write
+
+_SEEDS = {
+    "seed_root": "node_id BIGINT PATH '$[0]', effect SMALLINT PATH '$[1]'",
+    "seed_passing": (
+        "source_id BIGINT PATH '$[0]', target_id BIGINT PATH '$[1]', type SMALLINT PATH '$[2]'"
+    ),
+    "seed_touched": "node_id BIGINT PATH '$[0]'",
+}
+
+
+def call_cascade(write: Write, seeds: Seeds, limit: int = MAX_IMPACTS) -> Cascade:
+    """What falls with `seeds` in the fleet as the transaction has made it so far.
+
+    Raises `RunTooLarge`.
+    """
+    snapshot = write.snapshot
+    execute = snapshot.connection.exec_driver_sql
+    execute("CALL cascade_prepare()")
+    _sow(snapshot, "seed_root", [(node, int(effect)) for node, effect in seeds.roots.items()])
+    _sow(snapshot, "seed_passing", [(s, t, int(kind)) for s, t, kind in seeds.passing])
+    _sow(snapshot, "seed_touched", [(node,) for node in seeds.touched])
+    scope = (snapshot.tenant_id, snapshot.fleet_id)
+    try:
+        execute("CALL cascade_rounds(?, ?, ?)", (*scope, limit))
+    except Exception as error:
+        if "RUN_TOO_LARGE" in str(error):
+            raise RunTooLarge(limit) from error
+        raise
+    execute("CALL cascade_impacts(?, ?)", scope)
+    return _impacts(snapshot, limit)
+
+
+def _sow(snapshot: Snapshot, table: str, rows: Iterable[tuple[int, ...]]) -> None:
+    listed = list(rows)
+    if listed:
+        columns = f"JSON_TABLE(:rows, '$[*]' COLUMNS ({_SEEDS[table]}))"
+        statement = text(f"INSERT INTO {table} SELECT * FROM {columns} AS given")  # noqa: S608
+        snapshot.connection.execute(statement, {"rows": orjson.dumps(listed).decode()})
+
+
+def _impacts(snapshot: Snapshot, limit: int) -> Cascade:
+    rows = snapshot.connection.exec_driver_sql(
+        "SELECT node_id, kind, before_validity, after_validity, stored_before, stored_after, cause, "
+        "origin_id, depth FROM cascade_impact ORDER BY ordinal"
+    ).all()
+    if len(rows) > limit:
+        raise RunTooLarge(limit)
+    columns: Sequence[Sequence[int]] = list(zip(*rows, strict=True)) or [()] * 9
+    return Cascade(*map(list, columns))  # type: ignore[arg-type]
