@@ -28,8 +28,6 @@ def present(error: GraphQLError, *, validated: bool) -> GraphQLError:
     cause = _cause(error)
     if isinstance(cause, RetrographError):
         shown = _shown(error, cause.message, _extensions(cause))
-    elif isinstance(cause, RecursionError):
-        shown = _shown(error, "Nested too deeply; ask in several operations.", dict(TOO_COMPLEX))
     elif cause is None or isinstance(cause, _NO_OPERATION):
         code: dict[str, object] = {"code": _code(error, validated=validated or cause is not None)}
         shown = _shown(error, error.message, code | (error.extensions or {}))

@@ -16,13 +16,18 @@ from graphql import (
     GraphQLError,
     InlineFragmentNode,
     OperationDefinitionNode,
+    SelectionNode,
     SelectionSetNode,
 )
 
 MAX_DEPTH = 15
 """Fields inside one another."""
-MAX_FIELDS = 500
-"""Fields of one operation, its fragments spread out: validation compares them in pairs."""
+MAX_NESTING = 100
+"""Fields and fragments inside one another."""
+MAX_SELECTIONS = 500
+"""Fields and spreads of one operation, fragments spread out: validation compares them in pairs."""
+MAX_FRAGMENTS = 100
+"""Fragments of one document."""
 MAX_TOKENS = 5_000
 """Words and signs of one document; large inputs belong into variables."""
 MAX_BODY_BYTES = 2_000_000
@@ -35,36 +40,44 @@ TOO_COMPLEX = {"code": "OPERATION_TOO_COMPLEX"}
 
 
 class Size(NamedTuple):
-    """How deep a selection goes, and how many fields it has with its fragments spread out."""
+    """How deep a selection goes, and how much it selects with its fragments spread out."""
 
     depth: int
-    fields: int
+    selections: int
+
+
+_TOO_DEEP = Size(MAX_DEPTH + 1, 1)
 
 
 def check_document(document: DocumentNode) -> GraphQLError | None:
-    """The error of a document with an operation that is too deep or too large."""
+    """The error of a document with an operation or a fragment that is too deep or too large."""
     measure = _Measure(document)
+    if measure.fragment_count > MAX_FRAGMENTS:
+        return _refused(f"The document has more than {MAX_FRAGMENTS} fragments.")
     for definition in document.definitions:
-        if isinstance(definition, OperationDefinitionNode):
-            refusal = _check(measure.selection(definition.selection_set))
-            if refusal:
-                return GraphQLError(refusal, definition, extensions=dict(TOO_COMPLEX))
+        if isinstance(definition, OperationDefinitionNode | FragmentDefinitionNode):
+            size = measure.definition(definition)
+            if size.depth > MAX_DEPTH:
+                return _refused(
+                    f"The operation is too deep: at most {MAX_DEPTH} fields inside one another."
+                )
+            if size.selections > MAX_SELECTIONS:
+                return _refused(
+                    f"The operation selects more than {MAX_SELECTIONS} fields, its fragments "
+                    "spread out."
+                )
     return None
 
 
-def _check(size: Size) -> str | None:
-    if size.depth > MAX_DEPTH:
-        return f"The operation is {size.depth} fields deep; at most {MAX_DEPTH}. Ask in several."
-    if size.fields > MAX_FIELDS:
-        return (
-            f"The operation has more than {MAX_FIELDS} fields, its fragments spread out. Ask in "
-            "several."
-        )
-    return None
+def _refused(message: str) -> GraphQLError:
+    return GraphQLError(f"{message} Ask in several operations.", extensions=dict(TOO_COMPLEX))
 
 
 class _Measure:
-    """Measures the selections of a document; each fragment once, and cycles as nothing."""
+    """Measures the selections of a document; each fragment once.
+
+    A fragment that contains itself counts as nothing there: validation refuses it.
+    """
 
     def __init__(self, document: DocumentNode) -> None:
         self._fragments = {
@@ -74,29 +87,35 @@ class _Measure:
         }
         self._sizes: dict[str, Size] = {}
 
-    def selection(self, selection: SelectionSetNode | None) -> Size:
-        depth = fields = 0
+    @property
+    def fragment_count(self) -> int:
+        return len(self._fragments)
+
+    def definition(self, node: OperationDefinitionNode | FragmentDefinitionNode) -> Size:
+        if isinstance(node, FragmentDefinitionNode):
+            return self._fragment(node.name.value, 0)
+        return self._selection(node.selection_set, 0)
+
+    def _selection(self, selection: SelectionSetNode | None, level: int) -> Size:
+        if level > MAX_NESTING:
+            return _TOO_DEEP
+        depth = selections = 0
         for each in selection.selections if selection else ():
-            size = self._one(each)
-            depth, fields = max(depth, size.depth), min(fields + size.fields, MAX_FIELDS + 1)
-        return Size(depth, fields)
+            inside = self._inside(each, level + 1)
+            depth = max(depth, inside.depth + isinstance(each, FieldNode))
+            selections = min(selections + inside.selections + 1, MAX_SELECTIONS + 1)
+        return Size(depth, selections)
 
-    def _one(self, node: object) -> Size:
-        if isinstance(node, FieldNode):
-            inside = self.selection(node.selection_set)
-            return Size(inside.depth + 1, inside.fields + 1)
+    def _inside(self, node: SelectionNode, level: int) -> Size:
         if isinstance(node, FragmentSpreadNode):
-            return self._fragment(node.name.value)
-        return (
-            self.selection(node.selection_set)
-            if isinstance(node, InlineFragmentNode)
-            else Size(0, 0)
-        )
+            return self._fragment(node.name.value, level)
+        assert isinstance(node, FieldNode | InlineFragmentNode)  # noqa: S101 (there are no others)
+        return self._selection(node.selection_set, level)
 
-    def _fragment(self, name: str) -> Size:
+    def _fragment(self, name: str, level: int) -> Size:
         if name not in self._sizes:
-            self._sizes[name] = Size(0, 0)  # a fragment that contains itself: validation refuses it
+            self._sizes[name] = Size(0, 0)
             fragment = self._fragments.get(name)
             if fragment is not None:
-                self._sizes[name] = self.selection(fragment.selection_set)
+                self._sizes[name] = self._selection(fragment.selection_set, level)
         return self._sizes[name]

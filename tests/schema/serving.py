@@ -133,7 +133,7 @@ class Listening(Served):
         client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE)
         super().__init__(client)
         self.close = client.close
-        self._url = f"ws://127.0.0.1:{port}/graphql"
+        self.url = f"ws://127.0.0.1:{port}/graphql"
 
     @contextmanager
     def socket(
@@ -141,7 +141,7 @@ class Listening(Served):
     ) -> Iterator[Socket]:
         protocols = [Subprotocol(protocol)]
         # Without a bound a client that says goodbye needn't read first what it was sent.
-        with connect(self._url, subprotocols=protocols, max_queue=None) as connection:
+        with connect(self.url, subprotocols=protocols, max_queue=None) as connection:
             client = Socket(connection)
             if begun:
                 client.begin()

@@ -146,10 +146,9 @@ def test_only_the_one_protocol_is_spoken(server: Listening, protocol: str) -> No
 
 
 def test_a_page_of_another_origin_is_refused(server: Listening) -> None:
-    url = str(server.client.base_url).replace("http", "ws") + "/graphql"
     protocols = [Subprotocol("graphql-transport-ws")]
     with pytest.raises(InvalidHandshake):
-        connect(url, subprotocols=protocols, origin=Origin("https://elsewhere.example"))
+        connect(server.url, subprotocols=protocols, origin=Origin("https://elsewhere.example"))
 
 
 def test_a_message_has_a_greatest_size(server: Listening) -> None:

@@ -1,0 +1,132 @@
+"""Documents are measured before they are validated; each fragment counts once."""
+
+from __future__ import annotations
+
+import pytest
+from graphql import parse
+
+from retrograph.schema.limits import (
+    MAX_DEPTH,
+    MAX_FRAGMENTS,
+    MAX_SELECTIONS,
+    MAX_TOKENS,
+    check_document,
+)
+from tests.schema.serving import Served
+
+
+def deep(levels: int) -> str:
+    return "{ " + "a { " * (levels - 1) + "a" + " }" * levels
+
+
+def fields(count: int) -> str:
+    return "{ " + "a " * count + "}"
+
+
+def doubling(levels: int) -> str:
+    """A document of a few lines that spreads out to 2 ** levels fields."""
+    rest = [
+        f"fragment f{level} on Q {{ ...f{level + 1} ...f{level + 1} }}" for level in range(levels)
+    ]
+    return "\n".join(["{ ...f0 }", *rest, f"fragment f{levels} on Q {{ a }}"])
+
+
+def chained(fragments: int, around: str = "%s") -> str:
+    """Each fragment spreads the next; what is `around` the spread holds it."""
+    rest = [f"fragment f{n} on Q {{ {around % f'...f{n + 1}'} }}" for n in range(fragments)]
+    return "\n".join(["{ ...f0 }", *rest, f"fragment f{fragments} on Q {{ a }}"])
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        deep(MAX_DEPTH),
+        fields(MAX_SELECTIONS),
+        doubling(6),
+        chained(MAX_FRAGMENTS - 2),
+        "{ ...a } fragment a on Q { ...b } fragment b on Q { ...a x }",
+        "{ ...unknown }",
+        "{ ... on Q { ... { a } } }",
+    ],
+)
+def test_what_is_within_the_limits_passes(document: str) -> None:
+    assert check_document(parse(document)) is None
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        deep(MAX_DEPTH + 1),
+        fields(MAX_SELECTIONS + 1),
+        doubling(9),
+        doubling(99),
+        doubling(500),
+        chained(500),
+        "\n".join(reversed(chained(500).splitlines())),
+        chained(90, "... { ... { ... { ... { %s } } } }"),
+        f"{deep(MAX_DEPTH)} fragment unused on Q {deep(MAX_DEPTH + 1)}",
+        "{ a } query B " + deep(MAX_DEPTH + 1),
+        "{ a { ...f } } fragment f on Q " + deep(MAX_DEPTH),
+        "{ ... { ... on Q " + deep(MAX_DEPTH + 1) + " } }",
+    ],
+)
+def test_what_exceeds_a_limit_is_refused(document: str) -> None:
+    error = check_document(parse(document))
+    assert error is not None
+    assert error.extensions == {"code": "OPERATION_TOO_COMPLEX"}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        deep(MAX_DEPTH + 1),
+        fields(MAX_SELECTIONS + 1),
+        "{ viewer " + "@skip(if: true) " * MAX_TOKENS + " { roles } }",
+        "{ a " * 2_000,
+        "mutation { putNodes(input: {fleetId: 1, nodes: [{payload: "
+        + "[" * 2_000 + "]" * 2_000 + "}]}) { __typename } }",
+    ],
+)  # fmt: skip
+def test_a_refusal_is_typed(served: Served, document: str) -> None:
+    for _ in range(2):  # what is refused is not remembered as valid
+        assert served.ask(document).code == "OPERATION_TOO_COMPLEX"
+
+
+def test_what_a_client_repeats_is_answered_anew(served: Served) -> None:
+    asked = "query ($first: Int!) { nodes(fleetId: 1, first: $first) { asOf } }"
+    put = "mutation { putNodes(input: {fleetId: 1, nodes: [{kind: RULE}]}) { __typename } }"
+    first = served.ask(asked, first=1)
+    assert served.ask(asked, first=0).code == "BAD_USER_INPUT"
+    served.ask(put)
+    assert served.ask(asked, first=1).as_of != first.as_of
+
+
+@pytest.mark.parametrize(
+    ("field", "path"),
+    [
+        ('node(fleetId: 1, by: {key: "a"}) { dependents(maxDepth: %d) { truncated } }', (0, 65)),
+        ('node(fleetId: 1, by: {key: "a"}) { dependencies(maxDepth: %d) { truncated } }', (0, 65)),
+        (
+            'paths(fleetId: 1, from: {key: "a"}, to: {key: "b"}, maxDepth: %d) { truncated }',
+            (0, 21),
+        ),
+        ('neighbourhood(fleetId: 1, roots: [{key: "a"}], maxDepth: %d) { truncated }', (-1, 65)),
+    ],
+)
+def test_walks_have_a_greatest_depth(
+    served: Served, chain: object, field: str, path: tuple[int, int]
+) -> None:
+    for depth in path:
+        answer = served.ask("{ " + field % depth + " }")
+        assert answer.code == "BAD_USER_INPUT"
+        assert answer.error["extensions"]["path"] == ["maxDepth"]
+    assert served.ask("{ " + field % (path[1] - 1) + " }").data
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1001])
+def test_a_chain_of_causes_has_bounds(served: Served, chain: object, limit: int) -> None:
+    asked = """query ($n: Int!) { previewInvalidation(fleetId: 1, root: {key: "a"}) {
+        impacts(first: 1) { nodes { path(limit: $n) } } } }"""
+    answer = served.ask(asked, n=limit)
+    assert answer.code == "BAD_USER_INPUT"
+    assert answer.error["extensions"]["path"] == ["limit"]
