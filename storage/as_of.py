@@ -118,11 +118,10 @@ class AsOf(TableClause):
     ]
 
     def __init__(self, table: Table, instant: Instant) -> None:
-        super().__init__(
-            f"{table.name}_then", *(column(c.name, c.type) for c in table.columns)
-        )
-        self.source = table
         period = table.c.valid_from.type
+        columns = [column(c.name, c.type) for c in table.columns]
+        super().__init__(f"{table.name}_then", *columns, column("valid_to", period))
+        self.source = table
         self.instant = (
             literal(instant, period) if isinstance(instant, int) else type_coerce(instant, period)
         )

@@ -24,6 +24,7 @@ from sqlalchemy import (
     literal,
     null,
     select,
+    type_coerce,
     union_all,
 )
 
@@ -122,7 +123,7 @@ def _newest(
     visible = frame.keyed_arms(versioned, identity[0])
     ended = Arm(versioned.history, _ended(versioned.history, identity[0]))
     return union_all(
-        *(build(arm, arm.c.get("valid_to", null())) for arm in visible),
+        *(build(arm, arm.c.get("valid_to", type_coerce(null(), versioned.history.c.valid_to.type))) for arm in visible),
         build(ended, ended.c.valid_to),
     )
 

@@ -22,13 +22,17 @@ settings.register_profile(
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
-ENGINES = ("sqlite",)
+ENGINES = tuple(os.environ.get("ENG", "sqlite").split(","))
 """The engines that every storage test runs on."""
 
 
 def empty_database(engine: str, folder: Path) -> str:
     """A new database of an engine, as `open_store` takes it."""
-    assert engine == "sqlite"
+    if engine == "mariadb":
+        import subprocess, uuid
+        name = "t" + uuid.uuid4().hex[:12]
+        subprocess.run(["mariadb","--no-defaults","--socket=/tmp/m3/s.sock","-e",f"create database {name}"],check=True)
+        return f"mariadb+pyodbc://root@127.0.0.1:33061/{name}"
     return str(folder / "memory.db")
 
 
