@@ -36,7 +36,12 @@ def _id() -> Column[int]:
 
 def _versioned(name: str, columns: Callable[[], list[Column[Any]]]) -> Versioned:
     current = Table(
-        name, metadata, _id(), *_scope(), *columns(), Column("valid_from", BigInteger, nullable=False)
+        name,
+        metadata,
+        _id(),
+        *_scope(),
+        *columns(),
+        Column("valid_from", BigInteger, nullable=False),
     )
     history = Table(
         f"{name}_history",

@@ -27,9 +27,7 @@ def open_new(snapshot: Snapshot, versioned: Versioned, rows: Sequence[Row]) -> N
     columns = ["tenant_id", "fleet_id", "valid_from", *names]
     scope = (snapshot.tenant_id, snapshot.fleet_id, snapshot.instant)
     values = ((*scope, *(row[name] for name in names)) for row in rows)
-    insert_rows(
-        snapshot.connection, snapshot.profile, versioned.current.name, columns, values
-    )
+    insert_rows(snapshot.connection, snapshot.profile, versioned.current.name, columns, values)
 
 
 def open_next(snapshot: Snapshot, versioned: Versioned, rows: Sequence[Row]) -> None:
