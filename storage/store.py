@@ -237,7 +237,7 @@ class Store:
         for listener in tuple(self._listeners):
             try:
                 listener(tenant_id, fleet_id, instant)
-            except Exception:
+            except Exception:  # noqa: BLE001 (a commit stands, whatever its listeners do)
                 _log.exception("a listener failed; the others are still told")
 
     def _raise_meaning(self, error: Exception) -> None:

@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 
 def open_new(snapshot: Snapshot, versioned: Versioned, rows: Sequence[Row]) -> None:
-    """Opens first versions at the snapshot's instant; `rows` hold id and the table's own columns."""
+    """Opens first versions at the instant; `rows` hold ids and the table's own columns."""
     if not rows:
         return
     names = list(rows[0])

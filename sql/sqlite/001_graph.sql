@@ -233,7 +233,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('node_content_history', 'node_content_history', '200000 2 1 1'),
     ('node_content_history', 'node_content_history_opened', '200000 100000 100000 50 1'),
     ('edge', 'edge_by_source', '400000 200000 200000 4 1 1'),
-    ('edge', 'edge_by_target', '400000 200000 200000 4 1 1'),
+    ('edge', 'edge_by_target', '400000 200000 200000 4 1 1 1'),
     ('edge', 'edge_by_creation', '400000 200000 200000 50'),
     ('edge_history', 'edge_history', '400000 2 1 1'),
     ('edge_history', 'edge_closed_by_source', '400000 200000 200000 4 2 2 1'),
