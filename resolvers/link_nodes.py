@@ -78,4 +78,3 @@ def _resolve(write: Write, edges: Sequence[EdgeInput]) -> list[EdgeKey]:
             raise InvalidInput("This edge is given twice.", path=path, code="DUPLICATE_EDGE")
         keys[key] = None
     return list(keys)
-

@@ -73,6 +73,6 @@ def evidence_of(
 def staleness_of(
     scope: Scope, fleet_id: int, at: int | None, nodes: Collection[NodeRecord]
 ) -> dict[str, StalenessRecord | None]:
-    """Why each node is not healthy, by version id; None where it is, or where no run gave its state."""
+    """Why each node is not healthy, by version id; None where it is, or where no run says."""
     with scope.snapshot(fleet_id, at) as snapshot:
         return staleness.staleness_of(snapshot, nodes)

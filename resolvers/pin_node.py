@@ -5,8 +5,8 @@ from __future__ import annotations
 from retrograph.resolvers.outcomes import NodePinned
 from retrograph.resolvers.scope import Scope
 from retrograph.resolvers.targets import check_version, require_node
-from retrograph.rules.reversal import unpinned
 from retrograph.rules.limits import check_text
+from retrograph.rules.reversal import unpinned
 from retrograph.storage.cascades import RunOrder, record_run
 from retrograph.storage.node_writes import set_pin
 from retrograph.storage.nodes import nodes_by_id

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
+from weakref import WeakSet
 
 FleetKey = tuple[int, int]
 Listen = Callable[[Callable[[int, int, int], None]], Callable[[], None]]
@@ -13,23 +14,33 @@ Listen = Callable[[Callable[[int, int, int], None]], Callable[[], None]]
 class Waiter:
     """A subscriber's ear. Clear it, read, then wait: news that comes while reading is not lost."""
 
-    def __init__(self, bell: Bell) -> None:
+    def __init__(self, bell: Bell, *, ended: bool) -> None:
         self._bell = bell
+        self._ended = ended
         self._news = asyncio.Event()
+
+    @property
+    def ended(self) -> bool:
+        """Whether nobody wants its news any more."""
+        return self._ended or self._bell.closed
 
     def clear(self) -> None:
         """Forgets what has rung so far: the reading that follows sees it."""
         self._news.clear()
 
-    async def wait(self) -> bool:
-        """Waits for news since it was cleared; False: there will be none any more."""
-        if not self._bell.closed:
+    async def wait(self) -> None:
+        """Waits for news since it was cleared, or for the end."""
+        if not self.ended:
             await self._news.wait()
-        return not self._bell.closed
 
     def wake(self) -> None:
         """Tells the subscriber that there may be news."""
         self._news.set()
+
+    def end(self) -> None:
+        """Tells the subscriber to stop."""
+        self._ended = True
+        self.wake()
 
 
 class Bell:
@@ -42,16 +53,21 @@ class Bell:
         self.closed = False
         self._loop = asyncio.get_running_loop()
         self._waiters: dict[FleetKey, set[Waiter]] = {}
+        self._ears: dict[object, Waiter] = {}
+        self._ended: WeakSet[object] = WeakSet()
         self._unlisten = listen(self.ring)
 
     @contextlib.contextmanager
     def waiter(self, tenant_id: int, fleet_id: int) -> Iterator[Waiter]:
-        """An ear for the news of a fleet, for as long as the context lasts."""
-        key, waiter = (tenant_id, fleet_id), Waiter(self)
+        """The ear of the present task, which has one, for a fleet while the context lasts."""
+        task = asyncio.current_task()
+        key, waiter = (tenant_id, fleet_id), Waiter(self, ended=task in self._ended)
         self._waiters.setdefault(key, set()).add(waiter)
+        self._ears[task] = waiter
         try:
             yield waiter
         finally:
+            del self._ears[task]
             self._waiters[key].discard(waiter)
             if not self._waiters[key]:
                 del self._waiters[key]
@@ -70,6 +86,15 @@ class Bell:
         """Wakes every subscriber; to be called in the event loop."""
         for key in list(self._waiters):
             self._wake(key)
+
+    def end(self, task: asyncio.Task[None]) -> None:
+        """Ends what a task listens to, or is about to, when it has dealt with its present news.
+
+        Cancelling it instead would leave an event half resolved.
+        """
+        self._ended.add(task)
+        if task in self._ears:
+            self._ears[task].end()
 
     def close(self) -> None:
         """Ends every subscription."""

@@ -54,17 +54,18 @@ async def _follow(
 ) -> AsyncGenerator[Event, None]:
     caller = context.caller
     with caller.bell.waiter(caller.scope.tenant_id, fleet_id) as waiter:
-        while not caller.bell.closed:
+        while not waiter.ended:
             waiter.clear()
             page = await context.call(list_events, fleet_id, types, position, PAGE)
             context.forget()
             for event in events_ahead(page.rows):
                 context.instants.settle(fleet_id, event.at)
                 yield event
+                if waiter.ended:
+                    return
             if page.has_next:
                 position = page.rows[-1].at, page.rows[-1].ordinal
                 continue
             # Whatever was committed later has a later instant.
             position = max(position, (page.as_of, MAX_ID))
-            if not await waiter.wait():
-                return
+            await waiter.wait()

@@ -41,6 +41,13 @@ class _Handler(BaseGraphQLTransportWSHandler[Caller, None]):
             message = {"type": "connection_init", "payload": {}}
         await super().handle_message(message)
 
+    async def cleanup_operation(self, operation_id: str) -> None:
+        """Ends an operation, but not in the middle of an event: nothing is said of it any more."""
+        operation = self.operations.pop(operation_id, None)
+        if operation is not None and operation.task is not None:
+            operation.completed = True
+            self.context.bell.end(operation.task)
+
     async def handle_task_exception(self, error: Exception) -> None:
         """A client that has gone is no fault."""
         if not isinstance(error, WebSocketDisconnected):

@@ -105,5 +105,3 @@ def _write_events(write: Write, run_id: int, count: int) -> None:
         first_ordinal=first,
     )
     write.next_event = first + count
-
-

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import select, tuple_
+from sqlalchemy import Executable, select
 
 from retrograph.rules.edge_type import EdgeType
+from retrograph.storage.driven import drive
+from retrograph.storage.id_set import pair_rows
+from retrograph.storage.prepared import Frame, fetch, prepared, scoped
 from retrograph.storage.records import EdgeRecord, EvidenceRecord
 from retrograph.storage.tables import edge, evidence
 from retrograph.storage.versions import end, open_new, open_next
@@ -17,16 +20,19 @@ EdgeKey = tuple[int, int, EdgeType]
 
 def existing_edges(write: Write, keys: Sequence[EdgeKey]) -> dict[EdgeKey, int]:
     """The ids of those edges (source, target, type) that exist."""
-    table = edge.current
-    rows = write.snapshot.connection.execute(
-        select(table.c.source_id, table.c.target_id, table.c.type, table.c.id).where(
-            table.c.tenant_id == write.snapshot.tenant_id,
-            table.c.fleet_id == write.snapshot.fleet_id,
-            tuple_(table.c.source_id, table.c.target_id).in_({key[:2] for key in keys}),
-        )
-    )
+    rows = fetch(write.snapshot, _between, pairs={key[:2] for key in keys})
     found = {(source, target, EdgeType(kind)): edge_id for source, target, kind, edge_id in rows}
     return {key: found[key] for key in keys if key in found}
+
+
+@prepared
+def _between(frame: Frame) -> Executable:  # noqa: ARG001 (writers read the present)
+    pairs, table = pair_rows(), edge.current
+    ends = (table.c.source_id == pairs.c.first) & (table.c.target_id == pairs.c.second)
+    tenant, fleet = scoped(table)
+    return select(table.c.source_id, table.c.target_id, table.c.type, table.c.id).select_from(
+        drive(pairs, (table, ends & tenant & fleet))
+    )
 
 
 def create_edges(write: Write, keys: Sequence[EdgeKey]) -> range:

@@ -63,7 +63,8 @@ def create_nodes(write: Write, nodes: Sequence[NewNode]) -> range:
         node_content,
         [_content_row(node_id, node.content) for node_id, node in zip(ids, nodes, strict=True)],
     )
-    write.note(nodes=((i, n.validity, n.projected, n.pinned) for i, n in zip(ids, nodes)))
+    states = ((node.validity, node.projected, node.pinned) for node in nodes)
+    write.note(nodes=((node_id, *state) for node_id, state in zip(ids, states, strict=True)))
     return ids
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import Executable, Select, and_, select, update
 
 from retrograph.rules.cascade import ImpactKind
 from retrograph.rules.edge_type import PROPAGATING
 from retrograph.rules.validity import SEVERITY, Validity
-from retrograph.storage.as_of import keyed_arms, over_arms
-from retrograph.storage.id_set import id_set
+from retrograph.storage.as_of import Arm, over_arms
+from retrograph.storage.driven import drive
+from retrograph.storage.id_set import id_rows, id_set
+from retrograph.storage.prepared import Frame, fetch, prepared, within_scope
 from retrograph.storage.records import RunRecord
-from retrograph.storage.tables import edge, impact, node, node_state
+from retrograph.storage.tables import edge, impact, node_state
 from retrograph.storage.tables import run as run_table
 from retrograph.storage.versions import open_next
 from retrograph.storage.write import Write
@@ -139,19 +142,22 @@ def _changed_ids(write: Write, run: RunRecord) -> list[int]:
     return list(rows.scalars())
 
 
-def _states_at(write: Write, instant: int, node_ids: Iterable[int]) -> dict[int, StoredState]:
+def _states_at(write: Write, instant: int, node_ids: Collection[int]) -> dict[int, StoredState]:
     """The states of nodes at an instant, this write's own included."""
     snapshot = replace(write.snapshot, instant=instant, current=instant == write.instant)
-    statement = over_arms(
-        keyed_arms(snapshot, node_state, node.c.id),
-        lambda arm: select(node.c.id, *(arm.c[name] for name in _COLUMNS)).where(
-            node.c.tenant_id == snapshot.tenant_id,
-            node.c.fleet_id == snapshot.fleet_id,
-            node.c.id.in_(id_set(list(node_ids))),
-        ),
-    )
-    rows = snapshot.connection.execute(statement)
-    return {node_id: StoredState(*state) for node_id, *state in rows}
+    return {row[0]: StoredState(*row[1:]) for row in fetch(snapshot, _states, ids=node_ids)}
+
+
+@prepared
+def _states(frame: Frame) -> Executable:
+    ids = id_rows()
+
+    def build(arm: Arm) -> Select[Any]:
+        joined = drive(ids, (arm.table, arm.c.id == ids.c.value))
+        columns = (arm.c[name] for name in ("id", *_COLUMNS))
+        return select(*columns).select_from(joined).where(*within_scope(arm))
+
+    return over_arms(frame.keyed_arms(node_state, ids.c.value), build)
 
 
 def _ill_sources(
@@ -189,16 +195,15 @@ def _by_earlier_runs_of_the_instant(
     write: Write, run: RunRecord, found: dict[int, StoredState]
 ) -> dict[int, StoredState]:
     """What earlier runs of the same transaction had made of the nodes: no version tells it."""
+    scope = {"tenant_id": run.tenant_id, "fleet_id": run.fleet_id}
+    impacts = (impact.c[name] == value for name, value in scope.items())
     rows = write.snapshot.connection.execute(
         select(impact.c.node_id, impact.c.kind, impact.c.after, impact.c.run_id, impact.c.ordinal)
-        .select_from(run_table.join(impact, impact.c.run_id == run_table.c.id))
+        .select_from(drive(run_table, (impact, and_(impact.c.run_id == run_table.c.id, *impacts))))
         .where(
-            run_table.c.tenant_id == run.tenant_id,
-            run_table.c.fleet_id == run.fleet_id,
+            *(run_table.c[name] == value for name, value in scope.items()),
             run_table.c.executed_at == run.executed_at,
             run_table.c.id < run.id,
-            impact.c.tenant_id == run.tenant_id,
-            impact.c.fleet_id == run.fleet_id,
             impact.c.kind != int(ImpactKind.REEVALUATE),
         )
         .order_by(impact.c.run_id)

@@ -147,7 +147,7 @@ class SqliteProfile:
         if self._watch is None:
             self._watch = self._connect()
         (version,) = self._watch.execute("PRAGMA data_version").fetchone()
-        changed = version != self._seen
+        changed: bool = version != self._seen
         self._seen = version
         return changed
 

@@ -33,9 +33,7 @@ Listener = Callable[[int, int, int], None]
 _log = logging.getLogger(__name__)
 
 
-def open_store(
-    database: str, *, clock: Clock = system_clock, migrate: bool = True
-) -> Store:
+def open_store(database: str, *, clock: Clock = system_clock, migrate: bool = True) -> Store:
     """Opens the database that `database` names: a path, or a URL `sqlite:///path`.
 
     With `migrate`, a new file is made and an old schema is brought up to date; without, a schema
@@ -239,7 +237,7 @@ class Store:
         for listener in tuple(self._listeners):
             try:
                 listener(tenant_id, fleet_id, instant)
-            except Exception:
+            except Exception:  # noqa: BLE001 (a commit stands, whatever its listeners do)
                 _log.exception("a listener failed; the others are still told")
 
     def _raise_meaning(self, error: Exception) -> None:

@@ -20,16 +20,14 @@ Row = dict[str, Any]
 
 
 def open_new(snapshot: Snapshot, versioned: Versioned, rows: Sequence[Row]) -> None:
-    """Opens first versions at the snapshot's instant; `rows` hold id and the table's own columns."""
+    """Opens first versions at the instant; `rows` hold ids and the table's own columns."""
     if not rows:
         return
     names = list(rows[0])
     columns = ["tenant_id", "fleet_id", "valid_from", *names]
     scope = (snapshot.tenant_id, snapshot.fleet_id, snapshot.instant)
     values = ((*scope, *(row[name] for name in names)) for row in rows)
-    insert_rows(
-        snapshot.connection, snapshot.profile, versioned.current.name, columns, values
-    )
+    insert_rows(snapshot.connection, snapshot.profile, versioned.current.name, columns, values)
 
 
 def open_next(snapshot: Snapshot, versioned: Versioned, rows: Sequence[Row]) -> None:

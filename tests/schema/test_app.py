@@ -60,25 +60,54 @@ def test_the_store_outlives_the_application(store: Store) -> None:
     assert store.fleet_ids(1) == [1]
 
 
-def test_the_bell_wakes_who_listens_for_the_fleet(store: Store) -> None:
-    async def listen() -> list[bool]:
-        bell = Bell(store.listen)
-        with bell.waiter(1, 1) as one, bell.waiter(1, 2) as two:
-            assert bell.heard
-            await asyncio.to_thread(store.write_all, 1, [1], lambda _: None)
-            woken = await one.wait()
-            waiting = asyncio.ensure_future(two.wait())
-            await asyncio.sleep(0)
-            assert not waiting.done()
-            bell.ring_all()
-            woken = woken and await waiting
-            one.clear()
-            ended = asyncio.ensure_future(one.wait())
-            await asyncio.sleep(0)
-            bell.close()
-            return [woken, await ended, await two.wait()]
+async def follow(bell: Bell, fleet_id: int, heard: list[str]) -> None:
+    """Notes what it hears of a fleet until it is to stop."""
+    with bell.waiter(1, fleet_id) as waiter:
+        heard.append(f"{fleet_id} begins")
+        while not waiter.ended:
+            await waiter.wait()
+            waiter.clear()
+            heard.append(f"{fleet_id} ends" if waiter.ended else f"{fleet_id} hears")
 
-    assert asyncio.run(listen()) == [True, False, False]
+
+async def turn() -> None:
+    """Lets every task that can go on go on."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def test_the_bell_wakes_who_listens_for_the_fleet(store: Store) -> None:
+    async def listen() -> list[str]:
+        bell, heard = Bell(store.listen), list[str]()
+        tasks = [asyncio.create_task(follow(bell, fleet_id, heard)) for fleet_id in (1, 2)]
+        await turn()
+        assert bell.heard
+        await asyncio.to_thread(store.write_all, 1, [1], lambda _: None)
+        await turn()
+        bell.ring_all()
+        await turn()
+        bell.close()
+        await asyncio.gather(*tasks)
+        return heard
+
+    assert asyncio.run(listen()) == [
+        "1 begins", "2 begins", "1 hears", "1 hears", "2 hears", "1 ends", "2 ends",
+    ]  # fmt: skip
+
+
+def test_a_task_stops_listening_when_it_is_told_to(store: Store) -> None:
+    async def listen() -> list[str]:
+        bell, heard = Bell(store.listen), list[str]()
+        for begun in (True, False):
+            task = asyncio.create_task(follow(bell, 1, heard))
+            if begun:
+                await turn()
+            bell.end(task)
+            await task
+        bell.close()
+        return heard
+
+    assert asyncio.run(listen()) == ["1 begins", "1 ends", "1 begins"]
 
 
 def test_a_bell_that_is_closed_hears_no_commits(store: Store) -> None:
