@@ -91,7 +91,8 @@ def _write_impacts(write: Write, run_id: int, cascade: Cascade) -> None:
 
 
 def _write_states(write: Write, run_id: int) -> None:
-    run_named(write.snapshot, "close_impacted_states", run_id=run_id, instant=write.instant)
+    if not write.snapshot.profile.fills_periods:
+        run_named(write.snapshot, "close_impacted_states", run_id=run_id, instant=write.instant)
     run_named(write.snapshot, "apply_impacts", run_id=run_id, instant=write.instant)
 
 

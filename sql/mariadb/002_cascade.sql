@@ -223,7 +223,8 @@ BEGIN
             INSERT IGNORE INTO awaiting SELECT target_id FROM offer WHERE lifted;
         END IF;
         IF any_support THEN
-            INSERT INTO judged (target_id, worst) SELECT target_id, support FROM offer WHERE support > 0
+            INSERT INTO judged (target_id, worst)
+            SELECT target_id, support FROM offer WHERE support > 0 AND effect < 3
             ON DUPLICATE KEY UPDATE worst = GREATEST(judged.worst, VALUES(worst));
         END IF;
         IF any_support OR any_judged THEN
@@ -268,12 +269,12 @@ BEGIN
            GREATEST(j.worst, COALESCE(d.worst, 0)),
            (SELECT e.source_id
             FROM edge AS e FORCE INDEX (edge_by_target)
+            LEFT JOIN raised AS u ON u.node_id = e.source_id
             STRAIGHT_JOIN node_state AS o FORCE INDEX (PRIMARY)
                 ON o.id = e.source_id AND o.tenant_id = p_tenant AND o.fleet_id = p_fleet
-            LEFT JOIN raised AS u ON u.node_id = e.source_id
             WHERE e.tenant_id = p_tenant AND e.fleet_id = p_fleet AND e.target_id = j.target_id AND e.type = 6
               AND e.source_id >= COALESCE(d.mild, -9223372036854775808) AND e.source_id <> e.target_id
-              AND IF(u.node_id IS NULL, o.projected IN (1, 2, 6), u.severity = 1)
+              AND (u.severity IS NULL OR u.severity = 1) AND (u.severity IS NOT NULL OR o.projected IN (1, 2, 6))
             ORDER BY e.source_id LIMIT 1),
            d.standing
     FROM judged AS j

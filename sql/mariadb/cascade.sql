@@ -1,9 +1,6 @@
 -- The set-based writes of a cascade, after its impacts were inserted, and whole graphs as text.
 -- The engine keeps what is updated; every row takes the pinned timestamp of the transaction.
 
--- name: close_impacted_states
-DO 0
-
 -- name: apply_impacts
 UPDATE impact AS i
 STRAIGHT_JOIN node_state AS s ON s.id = i.node_id AND s.tenant_id = :tenant_id AND s.fleet_id = :fleet_id

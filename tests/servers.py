@@ -1,0 +1,190 @@
+"""Database servers that the tests start for themselves: private, on a free port, gone at the end."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+import pyodbc
+import pytest
+
+DRIVER = "MariaDB Unicode"
+"""The ODBC driver's name, as Debian's odbc-mariadb registers it."""
+
+SECONDS_TO_START = 60
+SECONDS_TO_STOP = 30
+
+
+@dataclass
+class MariaDBServer:
+    """A running server that listens on 127.0.0.1 only; its user root has no password."""
+
+    port: int
+    folder: Path
+    process: subprocess.Popen[bytes]
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def fresh_name(self) -> str:
+        """Return a name that no database of this server has had."""
+        return f"exam_{next(self._numbers)}"
+
+    def fresh_database(self) -> str:
+        """Create an empty database and return its name. Text is compared byte by byte."""
+        name = self.fresh_name()
+        connection = self.connect("mysql")
+        connection.execute(
+            f"CREATE DATABASE {name} CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
+        )
+        connection.close()
+        return name
+
+    def url(self, database: str) -> str:
+        """Return a database's address as SQLAlchemy takes it."""
+        driver = DRIVER.replace(" ", "+")
+        return f"mariadb+pyodbc://root@127.0.0.1:{self.port}/{database}?driver={driver}"
+
+    def connect(self, database: str) -> pyodbc.Connection:
+        """Return an autocommitting connection in UTC."""
+        connection = pyodbc.connect(
+            f"Driver={{{DRIVER}}};Server=127.0.0.1;Port={self.port};User=root;"
+            f"Database={database};charset=utf8mb4",
+            autocommit=True,
+        )
+        connection.setencoding("utf-8")  # the driver garbles long parameters in UTF-16
+        connection.execute("SET time_zone = '+00:00'")
+        return connection
+
+    def log(self) -> str:
+        """Return what the server has said so far."""
+        return (self.folder / "log").read_text(encoding="utf-8", errors="replace")
+
+
+@contextmanager
+def running_mariadb(*options: str, durable: bool = False) -> Iterator[MariaDBServer]:
+    """Start a MariaDB of our own, stop it at the end, and leave nothing behind.
+
+    Without `durable` a commit does not wait for the disk. `options` go to the server as they are.
+    Where the server or its driver is not installed the test is skipped, but fails under CI.
+    """
+    daemon, installer = _program("mariadbd"), _program("mariadb-install-db")
+    if DRIVER not in pyodbc.drivers():
+        _missing(f"the ODBC driver {DRIVER!r}", "odbc-mariadb")
+    # Not pytest's own folder: the path of a socket may have no more than some hundred bytes.
+    with tempfile.TemporaryDirectory(prefix="mariadb-") as name:
+        folder = Path(name)
+        _install(installer, folder)
+        speed = () if durable else ("--innodb-flush-log-at-trx-commit=0", "--skip-innodb-doublewrite")
+        server = _started(daemon, folder, (*speed, *options))
+        try:
+            yield server
+        finally:
+            _stop(server.process)
+
+
+def _program(name: str) -> str:
+    """Return the path of a program; a daemon may be where only root's PATH leads."""
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin"))
+    return shutil.which(name, path=path) or _missing(name, "mariadb-server")
+
+
+def _missing(what: str, package: str) -> NoReturn:
+    reason = f"{what} is missing. On Debian or Ubuntu: apt install {package}"
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def _as_root() -> list[str]:
+    return ["--user=root"] if os.geteuid() == 0 else []
+
+
+def _install(installer: str, folder: Path) -> None:
+    done = subprocess.run(
+        [
+            installer,
+            "--no-defaults",
+            f"--datadir={folder / 'data'}",
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+            *_as_root(),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        pytest.fail(f"{installer} failed:\n{done.stdout}{done.stderr}")
+
+
+def _started(daemon: str, folder: Path, options: tuple[str, ...]) -> MariaDBServer:
+    """Start the server on a port that is free; on another one if somebody was faster."""
+    for _ in range(3):
+        port = _free_port()
+        with (folder / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [
+                    daemon,
+                    "--no-defaults",
+                    f"--datadir={folder / 'data'}",
+                    f"--socket={folder / 'socket'}",
+                    f"--pid-file={folder / 'pid'}",
+                    f"--port={port}",
+                    "--bind-address=127.0.0.1",
+                    "--skip-name-resolve",
+                    *options,
+                    *_as_root(),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        server = MariaDBServer(port, folder, process)
+        try:
+            if _answers(server):
+                return server
+        except BaseException:
+            _stop(process)
+            raise
+        if "Address already in use" not in server.log():
+            break
+    pytest.fail(f"mariadbd ended before it answered:\n{server.log()}")
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def _answers(server: MariaDBServer) -> bool:
+    """Wait until the server answers; False if it ended instead."""
+    end = time.monotonic() + SECONDS_TO_START
+    while server.process.poll() is None:
+        try:
+            server.connect("mysql").close()
+            return True
+        except pyodbc.Error as refusal:
+            if time.monotonic() > end:
+                raise TimeoutError(f"mariadbd does not answer:\n{server.log()}") from refusal
+            time.sleep(0.05)
+    return False
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(SECONDS_TO_STOP)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
