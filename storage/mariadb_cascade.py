@@ -48,7 +48,7 @@ def _sow(snapshot: Snapshot, table: str, rows: Iterable[tuple[int, ...]]) -> Non
     listed = list(rows)
     if listed:
         columns = f"JSON_TABLE(:rows, '$[*]' COLUMNS ({_SEEDS[table]}))"
-        statement = text(f"INSERT INTO {table} SELECT * FROM {columns} AS given")  # noqa: S608
+        statement = text(f"INSERT INTO {table} SELECT DISTINCT * FROM {columns} AS given")  # noqa: S608
         snapshot.connection.execute(statement, {"rows": orjson.dumps(listed).decode()})
 
 

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.storage.store import Store, open_store
 from tests.clock import ManualClock
+from tests.servers import MariaDBServer, running_mariadb
 
 # No deadline: the machine may be busy, and no test asserts a wall time.
 settings.register_profile(
@@ -40,6 +41,13 @@ def empty_database(engine: str, folder: Path) -> str:
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """An empty database of each engine, as `open_store` takes it."""
     return empty_database(request.param, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[MariaDBServer]:
+    """A MariaDB of this test run's own."""
+    with running_mariadb() as server:
+        yield server
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Database servers that the tests start for themselves: private, on a free port, gone at the end."""
+"""Database servers that the tests start for themselves: private, and gone at the end."""
 
 from __future__ import annotations
 
@@ -49,9 +49,8 @@ class MariaDBServer:
         return name
 
     def url(self, database: str) -> str:
-        """Return a database's address as SQLAlchemy takes it."""
-        driver = DRIVER.replace(" ", "+")
-        return f"mariadb+pyodbc://root@127.0.0.1:{self.port}/{database}?driver={driver}"
+        """Return a database's address as `open_store` takes it."""
+        return f"mariadb+pyodbc://root@127.0.0.1:{self.port}/{database}"
 
     def connect(self, database: str) -> pyodbc.Connection:
         """Return an autocommitting connection in UTC."""
@@ -83,7 +82,9 @@ def running_mariadb(*options: str, durable: bool = False) -> Iterator[MariaDBSer
     with tempfile.TemporaryDirectory(prefix="mariadb-") as name:
         folder = Path(name)
         _install(installer, folder)
-        speed = () if durable else ("--innodb-flush-log-at-trx-commit=0", "--skip-innodb-doublewrite")
+        speed = (
+            () if durable else ("--innodb-flush-log-at-trx-commit=0", "--skip-innodb-doublewrite")
+        )
         server = _started(daemon, folder, (*speed, *options))
         try:
             yield server
@@ -128,36 +129,42 @@ def _install(installer: str, folder: Path) -> None:
 
 def _started(daemon: str, folder: Path, options: tuple[str, ...]) -> MariaDBServer:
     """Start the server on a port that is free; on another one if somebody was faster."""
+    said = ""
     for _ in range(3):
-        port = _free_port()
-        with (folder / "log").open("wb") as log:
-            process = subprocess.Popen(
-                [
-                    daemon,
-                    "--no-defaults",
-                    f"--datadir={folder / 'data'}",
-                    f"--socket={folder / 'socket'}",
-                    f"--pid-file={folder / 'pid'}",
-                    f"--port={port}",
-                    "--bind-address=127.0.0.1",
-                    "--skip-name-resolve",
-                    *options,
-                    *_as_root(),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-        server = MariaDBServer(port, folder, process)
+        server = _launched(daemon, folder, options)
         try:
             if _answers(server):
                 return server
         except BaseException:
-            _stop(process)
+            _stop(server.process)
             raise
-        if "Address already in use" not in server.log():
+        said = server.log()
+        if "Address already in use" not in said:
             break
-    pytest.fail(f"mariadbd ended before it answered:\n{server.log()}")
+    pytest.fail(f"{daemon} ended before it answered:\n{said}")
+
+
+def _launched(daemon: str, folder: Path, options: tuple[str, ...]) -> MariaDBServer:
+    port = _free_port()
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [
+                daemon,
+                "--no-defaults",
+                f"--datadir={folder / 'data'}",
+                f"--socket={folder / 'socket'}",
+                f"--pid-file={folder / 'pid'}",
+                f"--port={port}",
+                "--bind-address=127.0.0.1",
+                "--skip-name-resolve",
+                *options,
+                *_as_root(),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    return MariaDBServer(port, folder, process)
 
 
 def _free_port() -> int:
