@@ -29,6 +29,8 @@ BUSY_TIMEOUT_MS = 10_000
 """How long a writer waits for another process's transaction."""
 TIDY_WAL_BYTES = 16 * 1024 * 1024
 """The write-ahead log's size from which it is copied back into the file."""
+KEPT_WAL_BYTES = TIDY_WAL_BYTES // 4
+"""What is left of a log that was copied back: a larger file would be tidied at every commit."""
 READERS = 8
 
 _MEANINGS: tuple[tuple[str, type[StorageError], str], ...] = (
@@ -174,6 +176,7 @@ class SqliteProfile:
                 "PRAGMA foreign_keys = ON",
                 "PRAGMA temp_store = MEMORY",
                 "PRAGMA wal_autocheckpoint = 0",
+                f"PRAGMA journal_size_limit = {KEPT_WAL_BYTES}",
                 *pragmas,
             ):
                 connection.execute(pragma)
