@@ -15,7 +15,12 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from retrograph.rules.errors import ConfigurationError, InstantInFuture, NotFound
+from retrograph.rules.errors import (
+    ConfigurationError,
+    DatabaseUnavailable,
+    InstantInFuture,
+    NotFound,
+)
 from retrograph.rules.graph import Graph
 from retrograph.rules.instant import format_instant
 from retrograph.storage.clock import Clock, system_clock
@@ -97,6 +102,7 @@ class Store:
         self._profile = profile
         self._clock = clock
         self._graphs = GraphCache()
+        self._closed = False
         self._listeners: list[Listener] = []
         self._writer = Writer(profile, lambda: _Group(self._graphs, self._notify))
 
@@ -168,6 +174,7 @@ class Store:
 
     def poll(self) -> bool:
         """Whether any process may have committed since the last poll; cheap."""
+        self._check_open()
         try:
             return self._profile.changed_outside()
         except Exception as error:
@@ -176,11 +183,17 @@ class Store:
 
     def close(self) -> None:
         """Finishes queued writes and gives back every connection."""
+        self._closed = True
         self._writer.close()
         self._profile.close()
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise DatabaseUnavailable("The store is closed; open it again.")
+
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
+        self._check_open()
         try:
             with self._profile.reader().begin() as connection:
                 yield connection
