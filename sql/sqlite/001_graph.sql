@@ -106,6 +106,7 @@ CREATE TABLE edge (
 CREATE UNIQUE INDEX edge_by_source ON edge (tenant_id, fleet_id, source_id, target_id, type);
 -- valid_from lets a whole graph of the past be read from this index alone.
 CREATE INDEX edge_by_target ON edge (tenant_id, fleet_id, target_id, source_id, type, valid_from);
+CREATE INDEX edge_by_fleet ON edge (tenant_id, fleet_id, id);
 CREATE INDEX edge_by_creation ON edge (tenant_id, fleet_id, valid_from);
 
 CREATE TABLE edge_history (
@@ -234,6 +235,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('node_content_history', 'node_content_history_opened', '200000 100000 100000 50 1'),
     ('edge', 'edge_by_source', '400000 200000 200000 4 1 1'),
     ('edge', 'edge_by_target', '400000 200000 200000 4 1 1 1'),
+    ('edge', 'edge_by_fleet', '400000 200000 200000 1'),
     ('edge', 'edge_by_creation', '400000 200000 200000 50'),
     ('edge_history', 'edge_history', '400000 2 1 1'),
     ('edge_history', 'edge_closed_by_source', '400000 200000 200000 4 2 2 1'),

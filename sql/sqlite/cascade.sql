@@ -49,9 +49,10 @@ WHERE i.tenant_id = :tenant_id AND i.fleet_id = :fleet_id AND i.run_id = :run_id
 
 -- name: load_graph_nodes
 -- Whole columns as text: one row instead of a hundred thousand.
-SELECT group_concat(id), group_concat(validity), group_concat(projected), group_concat(pinned)
-FROM node_state
-WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id
+SELECT group_concat(s.id), group_concat(s.validity), group_concat(s.projected), group_concat(s.pinned)
+FROM node AS n
+CROSS JOIN node_state AS s ON s.id = n.id
+WHERE n.tenant_id = :tenant_id AND n.fleet_id = :fleet_id
 
 -- name: load_graph_edges
 SELECT group_concat(source_id), group_concat(target_id), group_concat(type)
@@ -72,9 +73,10 @@ WITH past (id, state) AS MATERIALIZED (
     FROM node AS n
     WHERE n.tenant_id = :tenant_id AND n.fleet_id = :fleet_id
 )
-SELECT group_concat(id), group_concat(validity), group_concat(projected), group_concat(pinned)
-FROM node_state
-WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND valid_from <= :instant
+SELECT group_concat(s.id), group_concat(s.validity), group_concat(s.projected), group_concat(s.pinned)
+FROM node AS n
+CROSS JOIN node_state AS s ON s.id = n.id
+WHERE n.tenant_id = :tenant_id AND n.fleet_id = :fleet_id AND s.valid_from <= :instant
 UNION ALL
 SELECT group_concat(id), group_concat(state / 100), group_concat(state / 10 % 10),
        group_concat(state % 10)
