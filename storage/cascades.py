@@ -42,7 +42,7 @@ def record_run(write: Write, order: RunOrder, cascade: Cascade) -> RunRecord:
     if len(cascade):
         _write_impacts(write, run.id, cascade)
         _write_states(write, run.id)
-        _write_events(write, run.id, len(cascade))
+        _write_events(write, run)
         write.note_cascade(cascade)
     return run
 
@@ -95,13 +95,12 @@ def _write_states(write: Write, run_id: int) -> None:
     run_named(write.snapshot, "apply_impacts", run_id=run_id, instant=write.instant)
 
 
-def _write_events(write: Write, run_id: int, count: int) -> None:
-    first = write.next_event
-    run_named(
+def _write_events(write: Write, run: RunRecord) -> None:
+    written = run_named(
         write.snapshot,
-        "emit_impacts",
-        run_id=run_id,
+        "emit_impacts" if run.reverts_run_id is None else "emit_reversal",
+        run_id=run.id,
         instant=write.instant,
-        first_ordinal=first,
+        first_ordinal=write.next_event,
     )
-    write.next_event = first + count
+    write.next_event += written.rowcount

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from sqlalchemy import Connection, insert, select, update
 
 from retrograph.storage.tables import fleet
 
 
-def read_clocks(connection: Connection, tenant_id: int, fleet_ids: Sequence[int]) -> dict[int, int]:
-    """The last committed instant of each of the fleets that exist."""
+class Times(NamedTuple):
+    """A fleet's last committed instant, and that of its first write."""
+
+    clock: int
+    began: int
+
+
+def read_times(
+    connection: Connection, tenant_id: int, fleet_ids: Sequence[int]
+) -> dict[int, Times]:
+    """The times of each of the fleets that exist."""
     rows = connection.execute(
-        select(fleet.c.fleet_id, fleet.c.clock)
+        select(fleet.c.fleet_id, fleet.c.clock, fleet.c.created_at)
         .where(fleet.c.tenant_id == tenant_id, fleet.c.fleet_id.in_(fleet_ids))
         .order_by(fleet.c.fleet_id)
     )
-    return {row.fleet_id: row.clock for row in rows}
+    return {row.fleet_id: Times(row.clock, row.created_at) for row in rows}
 
 
 def fleet_ids_of(connection: Connection, tenant_id: int) -> list[int]:

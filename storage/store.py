@@ -24,7 +24,7 @@ from retrograph.rules.errors import (
 from retrograph.rules.graph import Graph
 from retrograph.rules.instant import format_instant
 from retrograph.storage.clock import Clock, system_clock
-from retrograph.storage.fleets import create_fleets, fleet_ids_of, read_clocks, set_clocks
+from retrograph.storage.fleets import Times, create_fleets, fleet_ids_of, read_times, set_clocks
 from retrograph.storage.graph_cache import FleetKey, GraphCache, WarmGraph
 from retrograph.storage.profile import Profile
 from retrograph.storage.snapshot import Snapshot
@@ -113,7 +113,7 @@ class Store:
     def clock(self, tenant_id: int, fleet_id: int) -> int:
         """The last committed instant of a fleet; raises `NotFound`."""
         with self._reading() as connection:
-            return _clock_of(connection, tenant_id, fleet_id)
+            return _times_of(connection, tenant_id, fleet_id).clock
 
     def fleet_ids(self, tenant_id: int) -> list[int]:
         """The ids of a tenant's fleets, ascending."""
@@ -128,16 +128,14 @@ class Store:
         both the machine's and the fleet's clock.
         """
         with self._reading() as connection:
-            clock = _clock_of(connection, tenant_id, fleet_id)
+            clock, began = _times_of(connection, tenant_id, fleet_id)
             if at is not None and at > clock and at > (now := self.now()):
                 raise InstantInFuture(
                     f"That instant is in the future; it is {format_instant(now)} now.",
                     path=("asOf",),
                 )
             instant = clock if at is None else min(at, clock)
-            yield Snapshot(
-                connection, self._profile, tenant_id, fleet_id, instant, instant == clock
-            )
+            yield Snapshot(connection, self._profile, tenant_id, fleet_id, instant, clock, began)
 
     def write(self, tenant_id: int, fleet_id: int, job: Callable[[Write], T]) -> T:
         """Runs `job` in a transaction of its own instant; its result comes after the commit.
@@ -231,17 +229,26 @@ class Store:
         *,
         create: bool,
     ) -> dict[int, Write]:
-        clocks = read_clocks(connection, tenant_id, fleet_ids)
-        missing = [fleet_id for fleet_id in fleet_ids if fleet_id not in clocks]
+        times = read_times(connection, tenant_id, fleet_ids)
+        missing = [fleet_id for fleet_id in fleet_ids if fleet_id not in times]
         if missing and not create:
             raise NotFound.fleet(missing[0])
-        instant = max([self.now(), *(clock + 1 for clock in clocks.values())])
+        instant = max([self.now(), *(clock + 1 for clock, _ in times.values())])
         create_fleets(connection, tenant_id, missing, instant)
         set_clocks(connection, tenant_id, fleet_ids, instant)
+        times |= dict.fromkeys(missing, Times(instant - 1, instant))
         return {
             fleet_id: Write(
-                Snapshot(connection, self._profile, tenant_id, fleet_id, instant, current=True),
-                group.warm_graph((tenant_id, fleet_id), clocks.get(fleet_id, instant - 1)),
+                Snapshot(
+                    connection,
+                    self._profile,
+                    tenant_id,
+                    fleet_id,
+                    instant,
+                    clock=instant,
+                    began=times[fleet_id].began,
+                ),
+                group.warm_graph((tenant_id, fleet_id), times[fleet_id].clock),
             )
             for fleet_id in fleet_ids
         }
@@ -259,8 +266,8 @@ class Store:
             raise meaning from error
 
 
-def _clock_of(connection: Connection, tenant_id: int, fleet_id: int) -> int:
-    clocks = read_clocks(connection, tenant_id, [fleet_id])
-    if fleet_id not in clocks:
+def _times_of(connection: Connection, tenant_id: int, fleet_id: int) -> Times:
+    times = read_times(connection, tenant_id, [fleet_id])
+    if fleet_id not in times:
         raise NotFound.fleet(fleet_id)
-    return clocks[fleet_id]
+    return times[fleet_id]

@@ -32,20 +32,22 @@ WHERE node_state.id = i.node_id
   AND node_state.tenant_id = :tenant_id AND node_state.fleet_id = :fleet_id
 
 -- name: emit_impacts
--- An event of the impact's kind each, or NODE_RESTORED where a revert made the node healthy.
+-- An event of the impact's kind each.
 INSERT INTO outbox (tenant_id, fleet_id, at, ordinal, type, node_id, run_id, run_ordinal, detail)
-SELECT tenant_id, fleet_id, :instant, :first_ordinal + ordinal,
-       CASE WHEN after IN (1, 6) THEN 6 ELSE kind END, node_id, run_id, ordinal, NULL
+SELECT tenant_id, fleet_id, :instant, :first_ordinal + ordinal, kind, node_id, run_id, ordinal, NULL
 FROM impact
 WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND run_id = :run_id
 ORDER BY ordinal
 
--- name: impacted_states
--- The states that a run's impacts left, by node: none where something newer touched the node.
-SELECT s.id, s.validity, s.projected, s.pinned
-FROM impact AS i
-CROSS JOIN node_state AS s ON s.id = i.node_id AND s.tenant_id = :tenant_id AND s.fleet_id = :fleet_id
-WHERE i.tenant_id = :tenant_id AND i.fleet_id = :fleet_id AND i.run_id = :run_id AND i.kind < 3
+-- name: emit_reversal
+-- NODE_RESTORED where a revert made the node healthy; nothing where it only found another cause.
+INSERT INTO outbox (tenant_id, fleet_id, at, ordinal, type, node_id, run_id, run_ordinal, detail)
+SELECT tenant_id, fleet_id, :instant, :first_ordinal - 1 + ROW_NUMBER() OVER (ORDER BY ordinal),
+       CASE WHEN after IN (1, 6) THEN 6 ELSE kind END, node_id, run_id, ordinal, NULL
+FROM impact
+WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND run_id = :run_id
+  AND (kind = 3 OR before <> after)
+ORDER BY ordinal
 
 -- name: load_graph_nodes
 -- Whole columns as text: one row instead of a hundred thousand.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from shutil import copyfile
@@ -91,6 +93,8 @@ def kill_at(tmp_path: Path, origin: Path, moments: Iterable[str], count: int) ->
         code, said = run_victim(path, moment)
         assert code == -signal.SIGKILL or (moment == "commit" and code == 0), said
         outcomes.append(check_all_or_none(path, count))
+        with closing(sqlite3.connect(path)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     return outcomes
 
 
