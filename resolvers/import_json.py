@@ -6,20 +6,28 @@ import json
 
 import orjson
 
+from retrograph.rules.canonical_json import MAX_NESTING
 from retrograph.rules.errors import InvalidInput
+
+_TOO_DEEP = f"Nested deeper than {MAX_NESTING}; flatten it."
 
 
 def read_json(line: bytes) -> object:
     """The JSON value of a line; raises `InvalidInput`.
 
-    Refused: what is no UTF-8, no JSON (NaN and lone surrogates are none), and an object that
-    has a key twice, of which one would silently be lost.
+    Refused: what is no UTF-8, no JSON (NaN and lone surrogates are none), what is nested so
+    deeply that no payload may be, and an object that has a key twice, of which one would silently
+    be lost.
     """
     try:
         value: object = orjson.loads(line)
-    except ValueError as error:
+    except orjson.JSONDecodeError as error:
         raise InvalidInput(_fault(line, error)) from None
-    if not _is_written_as(value, line):
+    try:
+        plain = _is_written_as(value, line)
+    except orjson.JSONEncodeError:  # it reads 1,024 levels, and writes 254
+        raise InvalidInput(_TOO_DEEP) from None
+    if not plain:
         json.loads(line, object_pairs_hook=_distinct)
     return value
 
@@ -38,7 +46,9 @@ def _distinct(pairs: list[tuple[str, object]]) -> None:
         seen.add(key)
 
 
-def _fault(line: bytes, error: ValueError) -> str:
+def _fault(line: bytes, error: orjson.JSONDecodeError) -> str:
+    if "limit" in error.msg:  # there is one limit: that of nesting
+        return _TOO_DEEP
     try:
         line.decode()
     except UnicodeDecodeError as wrong:

@@ -11,6 +11,7 @@ from retrograph.storage.cascades import RunOrder, record_run
 from retrograph.storage.node_writes import set_pin
 from retrograph.storage.nodes import nodes_by_id
 from retrograph.storage.records import NodeRecord, NodeRef, RunRecord
+from retrograph.storage.verdicts import InMemory
 from retrograph.storage.write import Write
 
 REASON = "UNPINNED"
@@ -50,4 +51,4 @@ def _release(write: Write, node: NodeRecord, reason: str | None) -> RunRecord | 
     if node.validity == node.projected:
         return None
     order = RunOrder(node.id, node.projected, reason or REASON)
-    return record_run(write, order, unpinned(node.id, node.validity, node.projected))
+    return record_run(write, order, InMemory(unpinned(node.id, node.validity, node.projected)))

@@ -6,14 +6,13 @@ import hashlib
 from collections.abc import Callable
 
 from retrograph.rules.canonical_json import canonical_json
-from retrograph.rules.cascade import Cascade
 from retrograph.rules.errors import InvalidInput, PlanChanged
 from retrograph.rules.limits import MAX_KEY_LENGTH, check_text
-from retrograph.rules.plan import plan_hash
 from retrograph.rules.validity import Validity, is_healthy
 from retrograph.storage.idempotency import record_request, recorded_run
 from retrograph.storage.records import RunRecord
 from retrograph.storage.runs import runs_by_id
+from retrograph.storage.verdicts import Verdict
 from retrograph.storage.write import Write
 
 
@@ -27,9 +26,9 @@ def check_effect(effect: Validity, path: tuple[str, ...]) -> None:
         )
 
 
-def check_plan(cascade: Cascade, expected: str | None) -> None:
+def check_plan(verdict: Verdict, expected: str | None) -> None:
     """Raises `PlanChanged` where another cascade was expected than the one that would run."""
-    if expected is not None and expected != (present := plan_hash(cascade)):
+    if expected is not None and expected != (present := verdict.plan_hash()):
         raise PlanChanged(present, path=("input", "expectedPlan"))
 
 

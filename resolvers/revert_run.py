@@ -21,6 +21,7 @@ from retrograph.storage.reverts import (
     touched_by,
 )
 from retrograph.storage.runs import runs_by_id
+from retrograph.storage.verdicts import InMemory
 from retrograph.storage.write import Write
 
 
@@ -47,7 +48,7 @@ def revert_run(scope: Scope, fleet_id: int, run_id: int, reason: str | None = No
         felled_again = plan.former.keys() - restored
         # The run's states are laid over the former ones; the restored have their former runs, too.
         restore_states(write, {node_id: plan.former[node_id] for node_id in felled_again})
-        by = record_run(write, _order(write, run, reason, plan), plan.change)
+        by = record_run(write, _order(write, run, reason, plan), InMemory(plan.change))
         restore_states(write, {node_id: plan.former[node_id] for node_id in restored})
         mark_reverted(write, run, by)
         write.emit(EventType.RUN_REVERTED, node_id=run.root_id, run_id=by.id)

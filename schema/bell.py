@@ -19,8 +19,7 @@ class Waiter:
         self._ended = ended
         self._news = asyncio.Event()
 
-    @property
-    def ended(self) -> bool:
+    def stopped(self) -> bool:
         """Whether nobody wants its news any more."""
         return self._ended or self._bell.closed
 
@@ -30,7 +29,7 @@ class Waiter:
 
     async def wait(self) -> None:
         """Waits for news since it was cleared, or for the end."""
-        if not self.ended:
+        if not self.stopped():
             await self._news.wait()
 
     def wake(self) -> None:

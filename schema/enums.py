@@ -79,7 +79,7 @@ _describe(
     ImpactKind,
     "What a run did to a node.",
     {
-        ImpactKind.CHANGED: "Its validity was lowered.",
+        ImpactKind.CHANGED: "Its validity was changed.",
         ImpactKind.PINNED: "Its pin kept its validity; a person is asked to look.",
         ImpactKind.REEVALUATE: "What spoke against it has fallen: it is to be judged again.",
     },
@@ -88,8 +88,8 @@ _describe(
     RunStatus,
     "What became of a run.",
     {
-        RunStatus.APPLIED: "It lowered at least one node.",
-        RunStatus.NO_CHANGE: "It lowered nothing.",
+        RunStatus.APPLIED: "It changed at least one node.",
+        RunStatus.NO_CHANGE: "It changed nothing.",
         RunStatus.REVERTED: "A later run has undone it.",
     },
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from graphql import GraphQLError
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from strawberry.exceptions import MissingQueryError
 from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
@@ -151,12 +151,15 @@ async def _read_body(request: Request) -> dict[str, Any]:
 
 async def _limited(request: Request) -> bytes:
     chunks, size = [], 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > MAX_BODY_BYTES:
-            most = f"Send at most {MAX_BODY_BYTES:,} bytes."
-            raise Refused(413, most, "PAYLOAD_TOO_LARGE", {"connection": "close"})
-        chunks.append(chunk)
+    try:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > MAX_BODY_BYTES:
+                most = f"Send at most {MAX_BODY_BYTES:,} bytes."
+                raise Refused(413, most, "PAYLOAD_TOO_LARGE", {"connection": "close"})
+            chunks.append(chunk)
+    except ClientDisconnect:
+        raise Refused(400, "The body ended before its end.") from None
     return b"".join(chunks)
 
 

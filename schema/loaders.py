@@ -16,7 +16,6 @@ from strawberry.dataloader import DataLoader
 from retrograph.resolvers import edges, nodes, runs, walks
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.cascade import ImpactKind
-from retrograph.rules.errors import NotFound
 from retrograph.storage.records import (
     Direction,
     EdgeRecord,
@@ -48,10 +47,10 @@ class GroupLoader(Generic[Item, Value]):
         return await self._loader.load((group, item))
 
     async def load(self, item: Item, *group: Any) -> Value:
-        """The item's value; `NotFound` where the use case knows none."""
+        """The item's value; a `LookupError`, a fault of ours, where the use case knows none."""
         value = await self.find(item, *group)
         if value is None:
-            raise NotFound(f"There is no {item} at that instant; ask for what it lists.")
+            raise LookupError(f"{self._use_case.__name__} knows no {item} in {group}")
         return value
 
     async def load_all(self, items: Sequence[Item], *group: Any) -> list[Value]:

@@ -23,8 +23,8 @@ class InvalidationRun:
     effect: Validity = strawberry.field(description="What its root was given.")
     reason: str = strawberry.field(
         description=(
-            "Why, in the words of who asked; LINKED, CONTENT_CHANGED and UNPINNED for runs that "
-            "other writes start."
+            "Why, in the words of who asked, or what started it: LINKED, CONTENT_CHANGED, "
+            "UNPINNED, or REVERTED and the id of a run."
         )
     )
     effective_at: DateTime = strawberry.field(description="Since when the reason holds.")

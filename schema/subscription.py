@@ -54,14 +54,14 @@ async def _follow(
 ) -> AsyncGenerator[Event, None]:
     caller = context.caller
     with caller.bell.waiter(caller.scope.tenant_id, fleet_id) as waiter:
-        while not waiter.ended:
+        while not waiter.stopped():
             waiter.clear()
             page = await context.call(list_events, fleet_id, types, position, PAGE)
             context.forget()
             for event in events_ahead(page.rows):
                 context.instants.settle(fleet_id, event.at)
                 yield event
-                if waiter.ended:
+                if waiter.stopped():
                     return
             if page.has_next:
                 position = page.rows[-1].at, page.rows[-1].ordinal

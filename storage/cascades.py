@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import repeat
 
 from sqlalchemy import insert
 
-from retrograph.rules.cascade import Cascade
 from retrograph.rules.validity import Validity
-from retrograph.storage.bulk import insert_rows
 from retrograph.storage.named import run_named
 from retrograph.storage.records import RunRecord, RunStatus
 from retrograph.storage.tables import run as run_table
+from retrograph.storage.verdicts import Verdict
 from retrograph.storage.write import Write, take_ids
-
-_IMPACT_COLUMNS = (
-    "tenant_id", "fleet_id", "run_id", "ordinal", "node_id", "kind", "before", "after", "cause",
-    "origin_id", "depth",
-)  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
@@ -35,15 +27,15 @@ class RunOrder:
     reverts_run_id: int | None = None
 
 
-def record_run(write: Write, order: RunOrder, cascade: Cascade) -> RunRecord:
+def record_run(write: Write, order: RunOrder, verdict: Verdict) -> RunRecord:
     """Writes a run and all that it changed; one without impacts is recorded as `NO_CHANGE`."""
-    run = _record_of(write, order, len(cascade))
+    run = _record_of(write, order, len(verdict))
     write.snapshot.connection.execute(insert(run_table).values(_row_of(run)))
-    if len(cascade):
-        _write_impacts(write, run.id, cascade)
+    if len(verdict):
+        verdict.write_impacts(write, run.id)
         _write_states(write, run.id)
-        _write_events(write, run.id, len(cascade))
-        write.note_cascade(cascade)
+        _write_events(write, run)
+        verdict.note(write)
     return run
 
 
@@ -71,38 +63,18 @@ def _row_of(run: RunRecord) -> dict[str, object]:
     return {column.name: getattr(run, column.name) for column in run_table.columns}
 
 
-def _write_impacts(write: Write, run_id: int, cascade: Cascade) -> None:
-    snapshot = write.snapshot
-    rows = zip(
-        repeat(snapshot.tenant_id),
-        repeat(snapshot.fleet_id),
-        repeat(run_id),
-        range(len(cascade)),
-        cascade.nodes,
-        cascade.kinds,
-        cascade.before,
-        cascade.after,
-        cascade.causes,
-        cascade.origins,
-        cascade.depths,
-        strict=False,  # the first three never end
-    )
-    insert_rows(snapshot.connection, snapshot.profile, "impact", _IMPACT_COLUMNS, rows)
-
-
 def _write_states(write: Write, run_id: int) -> None:
     if not write.snapshot.profile.fills_periods:
         run_named(write.snapshot, "close_impacted_states", run_id=run_id, instant=write.instant)
     run_named(write.snapshot, "apply_impacts", run_id=run_id, instant=write.instant)
 
 
-def _write_events(write: Write, run_id: int, count: int) -> None:
-    first = write.next_event
-    run_named(
+def _write_events(write: Write, run: RunRecord) -> None:
+    written = run_named(
         write.snapshot,
-        "emit_impacts",
-        run_id=run_id,
+        "emit_impacts" if run.reverts_run_id is None else "emit_reversal",
+        run_id=run.id,
         instant=write.instant,
-        first_ordinal=first,
+        first_ordinal=write.next_event,
     )
-    write.next_event = first + count
+    write.next_event += written.rowcount

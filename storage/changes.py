@@ -85,7 +85,7 @@ def _of_edges(s: Snapshot, since: int, rows: Rows) -> Iterator[ChangeRecord]:
 
 
 def _at(s: Snapshot, instant: int) -> Snapshot:
-    return replace(s, instant=instant, current=False)
+    return replace(s, instant=instant)
 
 
 def _kind(there: bool, was_there: bool) -> ChangeKind:

@@ -162,8 +162,7 @@ def _page(frame: Frame, by_source: bool, by_target: bool) -> Executable:
             chosen = chosen.where(arm.c.source_id == bindparam("source_id"))
         if by_target:
             chosen = chosen.where(arm.c.target_id == bindparam("target_id"))
-        # Without an end the ids themselves are the way in: they come in the order of the page.
-        return chosen.where(*(scoped if by_source or by_target else within_scope)(arm))
+        return chosen.where(*scoped(arm))
 
     found = over_arms(frame.arms(edge), build)
     return found.order_by("id").limit(bindparam("rows"))

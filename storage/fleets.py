@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from sqlalchemy import Connection, insert, select, update
 
@@ -10,39 +11,46 @@ from retrograph.rules.errors import NotFound
 from retrograph.storage.tables import fleet
 
 
-def read_clocks(
+class Times(NamedTuple):
+    """A fleet's last committed instant, and that of its first write."""
+
+    clock: int
+    began: int
+
+
+def read_times(
     connection: Connection, tenant_id: int, fleet_ids: Sequence[int], *, lock: bool = False
-) -> dict[int, int]:
-    """The last committed instant of each of the fleets that exist.
+) -> dict[int, Times]:
+    """The times of each of the fleets that exist.
 
     With `lock`, other writers of these fleets wait until the transaction ends (an engine with a
     single writer has that anyway).
     """
-    clocks = (
-        select(fleet.c.fleet_id, fleet.c.clock)
+    times = (
+        select(fleet.c.fleet_id, fleet.c.clock, fleet.c.created_at)
         .where(fleet.c.tenant_id == tenant_id, fleet.c.fleet_id.in_(fleet_ids))
         .order_by(fleet.c.fleet_id)
     )
-    rows = connection.execute(clocks.with_for_update() if lock else clocks)
-    return {row.fleet_id: row.clock for row in rows}
+    rows = connection.execute(times.with_for_update() if lock else times)
+    return {row.fleet_id: Times(row.clock, row.created_at) for row in rows}
 
 
 def take_clocks(
     connection: Connection, tenant_id: int, fleet_ids: Sequence[int], now: int, *, create: bool
-) -> tuple[int, dict[int, int]]:
+) -> tuple[int, dict[int, Times]]:
     """Gives a write its instant; the first thing that its transaction does.
 
     The instant is later than every clock of its fleets, whatever `now` is.  Returns it and the
-    clocks before.  Raises `NotFound` for an unknown fleet, unless it is to be made.
+    times before.  Raises `NotFound` for an unknown fleet, unless it is to be made.
     """
-    clocks = read_clocks(connection, tenant_id, fleet_ids, lock=True)
-    missing = [fleet_id for fleet_id in fleet_ids if fleet_id not in clocks]
+    times = read_times(connection, tenant_id, fleet_ids, lock=True)
+    missing = [fleet_id for fleet_id in fleet_ids if fleet_id not in times]
     if missing and not create:
         raise NotFound.fleet(missing[0])
-    instant = max([now, *(clock + 1 for clock in clocks.values())])
+    instant = max([now, *(clock + 1 for clock, _ in times.values())])
     create_fleets(connection, tenant_id, missing, instant)
     set_clocks(connection, tenant_id, fleet_ids, instant)
-    return instant, clocks
+    return instant, times | dict.fromkeys(missing, Times(instant - 1, instant))
 
 
 def fleet_ids_of(connection: Connection, tenant_id: int) -> list[int]:

@@ -54,7 +54,7 @@ def histories(
     after the instant.  A node that is gone at the instant still has the versions it had.
     """
     latest = s.instant if after is None else min(s.instant, after - 1)
-    past = replace(s, instant=latest, current=s.current and latest == s.instant)
+    past = replace(s, instant=latest)
     states = _by_node(past, _states, node_ids, first + 1)
     contents = _by_node(past, _contents, node_ids, first + 1)
     return {

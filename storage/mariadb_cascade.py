@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import orjson
 from sqlalchemy import text
@@ -10,6 +11,8 @@ from sqlalchemy import text
 from retrograph.rules.cascade import Cascade, Seeds
 from retrograph.rules.errors import RunTooLarge
 from retrograph.rules.limits import MAX_IMPACTS
+from retrograph.rules.plan import plan_hash
+from retrograph.storage.named import run_named
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.write import Write
 
@@ -22,10 +25,11 @@ _SEEDS = {
 }
 
 
-def call_cascade(write: Write, seeds: Seeds, limit: int = MAX_IMPACTS) -> Cascade:
+def call_cascade(write: Write, seeds: Seeds, limit: int = MAX_IMPACTS) -> InDatabase:
     """What falls with `seeds` in the fleet as the transaction has made it so far.
 
-    Raises `RunTooLarge`.
+    The impacts stay in the session's temporary table `cascade_impact` until the next cascade of the
+    same connection.  Raises `RunTooLarge`.
     """
     snapshot = write.snapshot
     execute = snapshot.connection.exec_driver_sql
@@ -41,7 +45,42 @@ def call_cascade(write: Write, seeds: Seeds, limit: int = MAX_IMPACTS) -> Cascad
             raise RunTooLarge(limit) from error
         raise
     execute("CALL cascade_impacts(?, ?)", scope)
-    return _impacts(snapshot, limit)
+    count = execute("SELECT COUNT(*) FROM cascade_impact").scalar_one()
+    if count > limit:
+        raise RunTooLarge(limit)
+    return InDatabase(snapshot, count)
+
+
+@dataclass(frozen=True, slots=True)
+class InDatabase:
+    """A verdict that lies in the database's memory, and stays there."""
+
+    snapshot: Snapshot
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def plan_hash(self) -> str:
+        """The hash of the columns, which are fetched for it."""
+        return plan_hash(self.fetched())
+
+    def write_impacts(self, write: Write, run_id: int) -> None:
+        """Copies the rows where they are."""
+        run_named(write.snapshot, "copy_impacts", run_id=run_id)
+
+    def note(self, write: Write) -> None:
+        """No graph is kept warm for writing here."""
+        write.forget_graph()
+
+    def fetched(self) -> Cascade:
+        """The same verdict as columns."""
+        rows = self.snapshot.connection.exec_driver_sql(
+            "SELECT node_id, kind, before_validity, after_validity, stored_before, stored_after, "
+            "cause, origin_id, depth FROM cascade_impact ORDER BY ordinal"
+        ).all()
+        columns: Sequence[Sequence[int]] = list(zip(*rows, strict=True)) or [()] * 9
+        return Cascade(*map(list, columns))  # type: ignore[arg-type]
 
 
 def _sow(snapshot: Snapshot, table: str, rows: Iterable[tuple[int, ...]]) -> None:
@@ -50,14 +89,3 @@ def _sow(snapshot: Snapshot, table: str, rows: Iterable[tuple[int, ...]]) -> Non
         columns = f"JSON_TABLE(:rows, '$[*]' COLUMNS ({_SEEDS[table]}))"
         statement = text(f"INSERT INTO {table} SELECT DISTINCT * FROM {columns} AS given")  # noqa: S608
         snapshot.connection.execute(statement, {"rows": orjson.dumps(listed).decode()})
-
-
-def _impacts(snapshot: Snapshot, limit: int) -> Cascade:
-    rows = snapshot.connection.exec_driver_sql(
-        "SELECT node_id, kind, before_validity, after_validity, stored_before, stored_after, cause, "
-        "origin_id, depth FROM cascade_impact ORDER BY ordinal"
-    ).all()
-    if len(rows) > limit:
-        raise RunTooLarge(limit)
-    columns: Sequence[Sequence[int]] = list(zip(*rows, strict=True)) or [()] * 9
-    return Cascade(*map(list, columns))  # type: ignore[arg-type]

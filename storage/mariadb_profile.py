@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError
 
-from retrograph.rules.cascade import Cascade, Seeds
+from retrograph.rules.cascade import Seeds
 from retrograph.rules.errors import ConfigurationError, DriverMissing, StorageError
 from retrograph.rules.graph import Graph
 from retrograph.storage.as_of import Arm, Instant, native_arms, native_keyed_arms
@@ -30,6 +30,7 @@ from retrograph.storage.mariadb_errors import is_deadlock, meaning_of
 from retrograph.storage.mariadb_migrations import migrate_database
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import Versioned, fleet
+from retrograph.storage.verdicts import Verdict
 from retrograph.storage.write import Write
 from retrograph.storage.writer import DirectWriter, Group, Writer
 
@@ -39,7 +40,7 @@ READERS = 16
 WRITERS = 16
 _SESSION = (
     "SET SESSION time_zone = '+00:00', group_concat_max_len = 1073741824, "
-    "max_heap_table_size = 4294967296, innodb_lock_wait_timeout = 10, "
+    "innodb_lock_wait_timeout = 10, "
     "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'"
 )
 
@@ -54,7 +55,7 @@ class MariadbProfile:
     def __init__(self, database: str) -> None:
         self._url = _parsed(database)
         self._reader = self._engine(READERS, autocommit=False)
-        self._writer = self._engine(WRITERS, autocommit=False)
+        self._writer = self._engine(WRITERS, autocommit=False, isolation="READ COMMITTED")
         self._apart = self._engine(WRITERS, autocommit=True)
         self._seen: object = None
 
@@ -63,7 +64,11 @@ class MariadbProfile:
         return self._reader
 
     def writer(self) -> Engine:
-        """Its transactions begin by locking the clocks of their fleets."""
+        """Its transactions begin by locking the clocks of their fleets.
+
+        `READ COMMITTED`: what a fleet's lock guards needs no locks of its own, and
+        `REPEATABLE READ` would lock every row that an INSERT … SELECT reads.
+        """
         return self._writer
 
     def make_writer(self, make_group: Callable[[], Group]) -> Writer:
@@ -87,7 +92,7 @@ class MariadbProfile:
             )
             return int(apart.execute(text("SELECT LAST_INSERT_ID()")).scalar_one())
 
-    def cascade(self, write: Write, seeds: Seeds) -> Cascade:
+    def cascade(self, write: Write, seeds: Seeds) -> Verdict:
         """By stored procedures, so that no round needs a trip."""
         return call_cascade(write, seeds)
 
@@ -141,10 +146,12 @@ class MariadbProfile:
         for engine in (self._reader, self._writer, self._apart):
             engine.dispose()
 
-    def _engine(self, size: int, *, autocommit: bool) -> Engine:
+    def _engine(
+        self, size: int, *, autocommit: bool, isolation: str = "REPEATABLE READ"
+    ) -> Engine:
         engine = create_engine(
             "mariadb+pyodbc://",
-            creator=lambda: self._connect(autocommit=autocommit),
+            creator=lambda: self._connect(autocommit, isolation),
             poolclass=QueuePool,
             pool_size=size,
             max_overflow=0,
@@ -154,7 +161,7 @@ class MariadbProfile:
         event.listen(engine, "reset", _unpin)
         return engine
 
-    def _connect(self, *, autocommit: bool) -> Any:
+    def _connect(self, autocommit: bool, isolation: str) -> Any:
         try:
             import pyodbc  # noqa: PLC0415 (the embedded default runs without an ODBC manager)
         except ImportError as error:
@@ -165,6 +172,7 @@ class MariadbProfile:
         # Without, the driver takes the bytes of a text for wide characters.
         connection.setencoding("utf-8")
         connection.execute(_SESSION)
+        connection.execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {isolation}")
         return connection
 
 

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from retrograph.rules.errors import StorageError
     from collections.abc import Callable
 
-    from retrograph.rules.cascade import Cascade, Seeds
+    from retrograph.rules.cascade import Seeds
     from retrograph.rules.graph import Graph
     from retrograph.storage.as_of import Arm, Instant
     from retrograph.storage.snapshot import Snapshot
     from retrograph.storage.tables import Versioned
+    from retrograph.storage.verdicts import Verdict
     from retrograph.storage.write import Write
     from retrograph.storage.writer import Group, Writer
 
@@ -46,7 +47,7 @@ class Profile(Protocol):
     def take_ids(self, connection: Connection, name: str, count: int) -> int:
         """Draws `count` ids from a sequence and returns the first; they may be lost, not doubled."""
 
-    def cascade(self, write: Write, seeds: Seeds) -> Cascade:
+    def cascade(self, write: Write, seeds: Seeds) -> Verdict:
         """What falls with `seeds`, in the fleet as the write has made it so far."""
 
     def prepare(self, *, migrate: bool) -> None:

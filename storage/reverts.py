@@ -60,13 +60,16 @@ class Touched:
     def former(self, run: RunRecord) -> StoredState | None:
         """The state that a revert gives back, or None where something newer touched the node.
 
-        A pin stays as it is now, unless it was the run that moved it.
+        A pin stays as it is now, unless it was the run that moved it, and keeps the stored state.
         """
         if self.now is None or not self._is_untouched(self.now, run):
             return None
         if self.before.pinned != self.after.pinned:
             return self.before
-        return replace(self.before, pinned=self.now.pinned, pin_reason=self.now.pin_reason)
+        kept = self.now.validity if self.now.pinned else self.before.validity
+        return replace(
+            self.before, validity=kept, pinned=self.now.pinned, pin_reason=self.now.pin_reason
+        )
 
     def _is_untouched(self, now: StoredState, run: RunRecord) -> bool:
         """What a revert restored names an earlier run again, so its whole verdict is compared."""
@@ -144,7 +147,7 @@ def _changed_ids(write: Write, run: RunRecord) -> list[int]:
 
 def _states_at(write: Write, instant: int, node_ids: Collection[int]) -> dict[int, StoredState]:
     """The states of nodes at an instant, this write's own included."""
-    snapshot = replace(write.snapshot, instant=instant, current=instant == write.instant)
+    snapshot = replace(write.snapshot, instant=instant)
     return {row[0]: StoredState(*row[1:]) for row in fetch(snapshot, _states, ids=node_ids)}
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class Snapshot:
     """A fleet at `instant` (UTC microseconds), read through one open transaction.
 
-    `current` is true when `instant` is the fleet's last committed clock as this transaction sees
-    it: then the open versions alone answer, since none can be younger.
+    `clock` is the fleet's last committed instant as this transaction sees it, and `began` that of
+    its first write: `instant` is never later than the one, and may be earlier than the other.
     """
 
     connection: Connection
@@ -24,4 +24,15 @@ class Snapshot:
     tenant_id: int
     fleet_id: int
     instant: int
-    current: bool
+    clock: int
+    began: int
+
+    @property
+    def current(self) -> bool:
+        """Whether the open versions alone answer, since none can be younger."""
+        return self.instant == self.clock
+
+    @property
+    def blank(self) -> bool:
+        """Whether it lies before all history: the fleet has no node that could be missing."""
+        return self.instant < self.began

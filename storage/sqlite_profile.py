@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, QueuePool, create_engine, event, select, update
 
-from retrograph.rules.cascade import Cascade, Seeds, cascade
+from retrograph.rules.cascade import Seeds, cascade
 from retrograph.rules.errors import (
     DatabaseLocked,
     DatabaseReadOnly,
@@ -25,6 +25,7 @@ from retrograph.storage.id_set import id_set
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.sqlite_migrations import migrate_file
 from retrograph.storage.tables import Versioned, id_sequence
+from retrograph.storage.verdicts import InMemory, Verdict
 from retrograph.storage.versions import copy_to_history
 from retrograph.storage.write import Write
 from retrograph.storage.writer import Group, GroupWriter, Writer
@@ -33,6 +34,8 @@ BUSY_TIMEOUT_MS = 10_000
 """How long a writer waits for another process's transaction."""
 TIDY_WAL_BYTES = 16 * 1024 * 1024
 """The write-ahead log's size from which it is copied back into the file."""
+KEPT_WAL_BYTES = TIDY_WAL_BYTES // 4
+"""What is left of a log that was copied back: a larger file would be tidied at every commit."""
 READERS = 8
 
 _MEANINGS: tuple[tuple[str, type[StorageError], str], ...] = (
@@ -95,9 +98,9 @@ class SqliteProfile:
         connection.execute(update(id_sequence).where(named).values(next_id=first + count))
         return first
 
-    def cascade(self, write: Write, seeds: Seeds) -> Cascade:
+    def cascade(self, write: Write, seeds: Seeds) -> Verdict:
         """In memory, on the warm graph."""
-        return cascade(write.graph(), seeds)
+        return InMemory(cascade(write.graph(), seeds))
 
     def prepare(self, *, migrate: bool) -> None:
         """Opens or makes the file and brings its schema up to date."""
@@ -201,6 +204,7 @@ class SqliteProfile:
                 "PRAGMA foreign_keys = ON",
                 "PRAGMA temp_store = MEMORY",
                 "PRAGMA wal_autocheckpoint = 0",
+                f"PRAGMA journal_size_limit = {KEPT_WAL_BYTES}",
                 *pragmas,
             ):
                 connection.execute(pragma)

@@ -15,11 +15,16 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from retrograph.rules.errors import ConfigurationError, InstantInFuture, NotFound
+from retrograph.rules.errors import (
+    ConfigurationError,
+    DatabaseUnavailable,
+    InstantInFuture,
+    NotFound,
+)
 from retrograph.rules.graph import Graph
 from retrograph.rules.instant import format_instant
 from retrograph.storage.clock import Clock, system_clock
-from retrograph.storage.fleets import fleet_ids_of, read_clocks, take_clocks
+from retrograph.storage.fleets import Times, fleet_ids_of, read_times, take_clocks
 from retrograph.storage.graph_cache import FleetKey, GraphCache, WarmGraph
 from retrograph.storage.mariadb_profile import MariadbProfile
 from retrograph.storage.profile import Profile
@@ -100,6 +105,7 @@ class Store:
         self._profile = profile
         self._clock = clock
         self._graphs = GraphCache()
+        self._closed = False
         self._listeners: list[Listener] = []
         self._writer = profile.make_writer(lambda: _Group(self._graphs, self._notify))
 
@@ -110,7 +116,7 @@ class Store:
     def clock(self, tenant_id: int, fleet_id: int) -> int:
         """The last committed instant of a fleet; raises `NotFound`."""
         with self._reading() as connection:
-            return _clock_of(connection, tenant_id, fleet_id)
+            return _times_of(connection, tenant_id, fleet_id).clock
 
     def fleet_ids(self, tenant_id: int) -> list[int]:
         """The ids of a tenant's fleets, ascending."""
@@ -125,16 +131,14 @@ class Store:
         both the machine's and the fleet's clock.
         """
         with self._reading() as connection:
-            clock = _clock_of(connection, tenant_id, fleet_id)
+            clock, began = _times_of(connection, tenant_id, fleet_id)
             if at is not None and at > clock and at > (now := self.now()):
                 raise InstantInFuture(
                     f"That instant is in the future; it is {format_instant(now)} now.",
                     path=("asOf",),
                 )
             instant = clock if at is None else min(at, clock)
-            yield Snapshot(
-                connection, self._profile, tenant_id, fleet_id, instant, instant == clock
-            )
+            yield Snapshot(connection, self._profile, tenant_id, fleet_id, instant, clock, began)
 
     def write(self, tenant_id: int, fleet_id: int, job: Callable[[Write], T]) -> T:
         """Runs `job` in a transaction of its own instant; its result comes after the commit.
@@ -171,6 +175,7 @@ class Store:
 
     def poll(self) -> bool:
         """Whether any process may have committed since the last poll; cheap."""
+        self._check_open()
         try:
             return self._profile.changed_outside()
         except Exception as error:
@@ -179,11 +184,17 @@ class Store:
 
     def close(self) -> None:
         """Finishes queued writes and gives back every connection."""
+        self._closed = True
         self._writer.close()
         self._profile.close()
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise DatabaseUnavailable("The store is closed; open it again.")
+
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
+        self._check_open()
         try:
             with self._profile.reader().begin() as connection:
                 yield connection
@@ -221,14 +232,22 @@ class Store:
         *,
         create: bool,
     ) -> dict[int, Write]:
-        instant, clocks = take_clocks(
+        instant, times = take_clocks(
             connection, tenant_id, fleet_ids, self.now(), create=create
         )
         self._profile.pin(connection, instant)
         return {
             fleet_id: Write(
-                Snapshot(connection, self._profile, tenant_id, fleet_id, instant, current=True),
-                group.warm_graph((tenant_id, fleet_id), clocks.get(fleet_id, instant - 1)),
+                Snapshot(
+                    connection,
+                    self._profile,
+                    tenant_id,
+                    fleet_id,
+                    instant,
+                    clock=instant,
+                    began=times[fleet_id].began,
+                ),
+                group.warm_graph((tenant_id, fleet_id), times[fleet_id].clock),
             )
             for fleet_id in fleet_ids
         }
@@ -246,8 +265,8 @@ class Store:
             raise meaning from error
 
 
-def _clock_of(connection: Connection, tenant_id: int, fleet_id: int) -> int:
-    clocks = read_clocks(connection, tenant_id, [fleet_id])
-    if fleet_id not in clocks:
+def _times_of(connection: Connection, tenant_id: int, fleet_id: int) -> Times:
+    times = read_times(connection, tenant_id, [fleet_id])
+    if fleet_id not in times:
         raise NotFound.fleet(fleet_id)
-    return clocks[fleet_id]
+    return times[fleet_id]

@@ -13,6 +13,7 @@ from retrograph.storage.graph_cache import Delta, EdgeRow, NodeRow, WarmGraph
 from retrograph.storage.records import EventType
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import outbox
+from retrograph.storage.verdicts import Verdict
 
 
 @dataclass(slots=True)
@@ -39,7 +40,7 @@ class Write:
             self.delta.graph = self._graph_so_far()
         return self.delta.graph
 
-    def cascade(self, seeds: Seeds) -> Cascade:
+    def cascade(self, seeds: Seeds) -> Verdict:
         """What falls with `seeds`; decided where the engine does it best, by one law."""
         return self.snapshot.profile.cascade(self, seeds)
 

@@ -171,6 +171,7 @@ def _check_outbox(snapshot: Snapshot) -> None:
     kinds = {
         (runs[row.run_id].executed_at, row.run_id, row.ordinal, row.node_id): row.kind
         for row in _rows(snapshot, impact)
+        if row.kind == ImpactKind.REEVALUATE or row.before != row.after
     }
     told = [event for event in events if event.run_ordinal is not None]
     keys = [(each.at, each.run_id, each.run_ordinal, each.node_id) for each in told]

@@ -53,14 +53,14 @@ def check_batch(size: int, most: int = MAX_BATCH, *, field: FieldPath = ()) -> i
 def check_text(
     value: object, field: FieldPath, most: int = MAX_TEXT_LENGTH, *, required: bool = True
 ) -> str:
-    """A text of at most `most` characters, not empty where `required`.
+    """A text of at most `most` characters; where `required`, not only white space.
 
     NUL and lone surrogates are refused: no engine stores them faithfully.
     """
     if not isinstance(value, str):
         raise InvalidInput("Give a string.", path=field)
-    if required and not value:
-        raise InvalidInput("Give a text; it must not be empty.", path=field)
+    if required and not value.strip():
+        raise InvalidInput("Give a text; it must hold more than white space.", path=field)
     if len(value) > most:
         raise InvalidInput(f"{len(value):,} characters; give at most {most:,}.", path=field)
     fault = unstorable(value)

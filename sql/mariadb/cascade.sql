@@ -11,12 +11,29 @@ SET s.validity = CASE i.kind WHEN 1 THEN i.`after` ELSE s.validity END,
 WHERE i.tenant_id = :tenant_id AND i.fleet_id = :fleet_id AND i.run_id = :run_id AND i.kind < 3
 
 -- name: emit_impacts
--- An event of the impact's kind each, or NODE_RESTORED where a revert made the node healthy.
+-- An event of the impact's kind each.
 INSERT INTO outbox (tenant_id, fleet_id, `at`, ordinal, type, node_id, run_id, run_ordinal, detail)
-SELECT tenant_id, fleet_id, :instant, :first_ordinal + ordinal,
+SELECT tenant_id, fleet_id, :instant, :first_ordinal + ordinal, kind, node_id, run_id, ordinal, NULL
+FROM impact
+WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND run_id = :run_id
+
+-- name: emit_reversal
+-- NODE_RESTORED where a revert made the node healthy; nothing where it only found another cause.
+INSERT INTO outbox (tenant_id, fleet_id, `at`, ordinal, type, node_id, run_id, run_ordinal, detail)
+SELECT tenant_id, fleet_id, :instant, :first_ordinal - 1 + ROW_NUMBER() OVER (ORDER BY ordinal),
        CASE WHEN `after` IN (1, 6) THEN 6 ELSE kind END, node_id, run_id, ordinal, NULL
 FROM impact
 WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND run_id = :run_id
+  AND (kind = 3 OR `before` <> `after`)
+
+-- name: copy_impacts
+-- What the procedures decided becomes the impacts of a run, without leaving the database.
+INSERT INTO impact (tenant_id, fleet_id, run_id, ordinal, node_id, kind, `before`, `after`, cause,
+                    origin_id, depth)
+SELECT :tenant_id, :fleet_id, :run_id, ordinal, node_id, kind, before_validity, after_validity, cause,
+       origin_id, depth
+FROM cascade_impact
+ORDER BY ordinal
 
 -- name: load_graph_nodes
 -- Whole columns as text: one row instead of a hundred thousand.

@@ -1,6 +1,7 @@
 -- The graph: identities, system-versioned state, content, edges and evidence, and what runs did.
 -- Instants are UTC microseconds. A version is visible at T when valid_from <= T < valid_to.
--- Every current table holds the open versions; its _history table holds the closed ones.
+-- Every current table holds the open versions; its _history table holds the closed ones, with the
+-- columns of its key first (else some versions of SQLite take sound rows for damaged ones).
 -- Edges carry no foreign keys: the write path refuses broken ones, and reads never follow one.
 
 CREATE TABLE fleet (
@@ -51,6 +52,8 @@ CREATE INDEX node_state_unhealthy ON node_state (tenant_id, fleet_id, validity, 
 
 CREATE TABLE node_state_history (
     id INTEGER NOT NULL,
+    valid_to INTEGER NOT NULL,
+    valid_from INTEGER NOT NULL,
     tenant_id INTEGER NOT NULL,
     fleet_id INTEGER NOT NULL,
     validity INTEGER NOT NULL,
@@ -60,8 +63,6 @@ CREATE TABLE node_state_history (
     run_id INTEGER,
     run_ordinal INTEGER,
     pin_reason TEXT,
-    valid_from INTEGER NOT NULL,
-    valid_to INTEGER NOT NULL,
     PRIMARY KEY (id, valid_to, valid_from),
     CHECK (valid_from < valid_to)
 ) STRICT, WITHOUT ROWID;
@@ -81,14 +82,14 @@ CREATE INDEX node_content_opened ON node_content (tenant_id, fleet_id, valid_fro
 
 CREATE TABLE node_content_history (
     id INTEGER NOT NULL,
+    valid_to INTEGER NOT NULL,
+    valid_from INTEGER NOT NULL,
     tenant_id INTEGER NOT NULL,
     fleet_id INTEGER NOT NULL,
     payload TEXT,
     contract_hash TEXT,
     base_confidence REAL NOT NULL,
     expires_at INTEGER,
-    valid_from INTEGER NOT NULL,
-    valid_to INTEGER NOT NULL,
     PRIMARY KEY (id, valid_to, valid_from),
     CHECK (valid_from < valid_to)
 ) STRICT, WITHOUT ROWID;
@@ -106,17 +107,18 @@ CREATE TABLE edge (
 CREATE UNIQUE INDEX edge_by_source ON edge (tenant_id, fleet_id, source_id, target_id, type);
 -- valid_from lets a whole graph of the past be read from this index alone.
 CREATE INDEX edge_by_target ON edge (tenant_id, fleet_id, target_id, source_id, type, valid_from);
+CREATE INDEX edge_by_fleet ON edge (tenant_id, fleet_id, id);
 CREATE INDEX edge_by_creation ON edge (tenant_id, fleet_id, valid_from);
 
 CREATE TABLE edge_history (
     id INTEGER NOT NULL,
+    valid_to INTEGER NOT NULL,
+    valid_from INTEGER NOT NULL,
     tenant_id INTEGER NOT NULL,
     fleet_id INTEGER NOT NULL,
     source_id INTEGER NOT NULL,
     target_id INTEGER NOT NULL,
     type INTEGER NOT NULL,
-    valid_from INTEGER NOT NULL,
-    valid_to INTEGER NOT NULL,
     PRIMARY KEY (id, valid_to, valid_from),
     CHECK (valid_from < valid_to)
 ) STRICT, WITHOUT ROWID;
@@ -138,13 +140,13 @@ CREATE UNIQUE INDEX evidence_by_node ON evidence (tenant_id, fleet_id, node_id, 
 
 CREATE TABLE evidence_history (
     id INTEGER NOT NULL,
+    valid_to INTEGER NOT NULL,
+    valid_from INTEGER NOT NULL,
     tenant_id INTEGER NOT NULL,
     fleet_id INTEGER NOT NULL,
     node_id INTEGER NOT NULL,
     uri TEXT NOT NULL,
     note TEXT,
-    valid_from INTEGER NOT NULL,
-    valid_to INTEGER NOT NULL,
     PRIMARY KEY (id, valid_to, valid_from),
     CHECK (valid_from < valid_to)
 ) STRICT, WITHOUT ROWID;
@@ -234,6 +236,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('node_content_history', 'node_content_history_opened', '200000 100000 100000 50 1'),
     ('edge', 'edge_by_source', '400000 200000 200000 4 1 1'),
     ('edge', 'edge_by_target', '400000 200000 200000 4 1 1 1'),
+    ('edge', 'edge_by_fleet', '400000 200000 200000 1'),
     ('edge', 'edge_by_creation', '400000 200000 200000 50'),
     ('edge_history', 'edge_history', '400000 2 1 1'),
     ('edge_history', 'edge_closed_by_source', '400000 200000 200000 4 2 2 1'),

@@ -32,26 +32,29 @@ WHERE node_state.id = i.node_id
   AND node_state.tenant_id = :tenant_id AND node_state.fleet_id = :fleet_id
 
 -- name: emit_impacts
--- An event of the impact's kind each, or NODE_RESTORED where a revert made the node healthy.
+-- An event of the impact's kind each.
 INSERT INTO outbox (tenant_id, fleet_id, at, ordinal, type, node_id, run_id, run_ordinal, detail)
-SELECT tenant_id, fleet_id, :instant, :first_ordinal + ordinal,
-       CASE WHEN after IN (1, 6) THEN 6 ELSE kind END, node_id, run_id, ordinal, NULL
+SELECT tenant_id, fleet_id, :instant, :first_ordinal + ordinal, kind, node_id, run_id, ordinal, NULL
 FROM impact
 WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND run_id = :run_id
 ORDER BY ordinal
 
--- name: impacted_states
--- The states that a run's impacts left, by node: none where something newer touched the node.
-SELECT s.id, s.validity, s.projected, s.pinned
-FROM impact AS i
-CROSS JOIN node_state AS s ON s.id = i.node_id AND s.tenant_id = :tenant_id AND s.fleet_id = :fleet_id
-WHERE i.tenant_id = :tenant_id AND i.fleet_id = :fleet_id AND i.run_id = :run_id AND i.kind < 3
+-- name: emit_reversal
+-- NODE_RESTORED where a revert made the node healthy; nothing where it only found another cause.
+INSERT INTO outbox (tenant_id, fleet_id, at, ordinal, type, node_id, run_id, run_ordinal, detail)
+SELECT tenant_id, fleet_id, :instant, :first_ordinal - 1 + ROW_NUMBER() OVER (ORDER BY ordinal),
+       CASE WHEN after IN (1, 6) THEN 6 ELSE kind END, node_id, run_id, ordinal, NULL
+FROM impact
+WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND run_id = :run_id
+  AND (kind = 3 OR before <> after)
+ORDER BY ordinal
 
 -- name: load_graph_nodes
 -- Whole columns as text: one row instead of a hundred thousand.
-SELECT group_concat(id), group_concat(validity), group_concat(projected), group_concat(pinned)
-FROM node_state
-WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id
+SELECT group_concat(s.id), group_concat(s.validity), group_concat(s.projected), group_concat(s.pinned)
+FROM node AS n
+CROSS JOIN node_state AS s ON s.id = n.id
+WHERE n.tenant_id = :tenant_id AND n.fleet_id = :fleet_id
 
 -- name: load_graph_edges
 SELECT group_concat(source_id), group_concat(target_id), group_concat(type)
@@ -72,9 +75,10 @@ WITH past (id, state) AS MATERIALIZED (
     FROM node AS n
     WHERE n.tenant_id = :tenant_id AND n.fleet_id = :fleet_id
 )
-SELECT group_concat(id), group_concat(validity), group_concat(projected), group_concat(pinned)
-FROM node_state
-WHERE tenant_id = :tenant_id AND fleet_id = :fleet_id AND valid_from <= :instant
+SELECT group_concat(s.id), group_concat(s.validity), group_concat(s.projected), group_concat(s.pinned)
+FROM node AS n
+CROSS JOIN node_state AS s ON s.id = n.id
+WHERE n.tenant_id = :tenant_id AND n.fleet_id = :fleet_id AND s.valid_from <= :instant
 UNION ALL
 SELECT group_concat(id), group_concat(state / 100), group_concat(state / 10 % 10),
        group_concat(state % 10)

@@ -93,7 +93,7 @@ NODE = st.fixed_dictionaries(
     {"kind": st.sampled_from([kind.name for kind in NodeKind])},
     optional={
         "payload": st.dictionaries(TEXT, st.floats(0, 9) | TEXT),
-        "contractHash": TEXT.filter(bool),
+        "contractHash": TEXT.filter(str.strip),
         "confidence": st.floats(0, 1),
         "validity": st.sampled_from([validity.name for validity in Validity]),
         "pinned": st.booleans(),

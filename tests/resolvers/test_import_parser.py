@@ -49,7 +49,7 @@ BAD_LINES = {
     b'{"node":{"key":"\\ud800","kind":"RULE"}}': "no JSON",
     b'{"node":{"key":"a","kind":"RULE","payload":NaN}}': "no JSON",
     b'{"node":{"key":"a","kind":"RULE","payload":1e400}}': "no JSON",
-    b"[" * 3000: "no JSON",
+    b"[" * 3000: "Nested deeper than 200",
     b"1": "one head",
     b"[]": "one head",
     b"{}": "one head",
@@ -104,6 +104,9 @@ BAD_LINES = {
     line("evidence", node="a", uri="u" * 10_001): "evidence.uri: 10,001 characters",
     line("invalidate", key="a"): "invalidate.reason: The field is missing",
     line("invalidate", key="a", reason=""): "invalidate.reason",
+    line("invalidate", key="a", reason=" \u3000"): "invalidate.reason: Give a text; it must hold",
+    line("supersede", key="a", by={"key": "b"}, reason="\t"): "supersede.reason: Give a text",
+    line("edge", source=" ", target="b", type="REQUIRES"): "source: Give a text; it must hold more",
     line("invalidate", key="a", reason="r", effect="REVALIDATED"): "not healthy",
     line("invalidate", key="a", reason="r", effect="BAD"): "invalidate.effect",
     line("supersede", key="a"): "supersede.by: The field is missing",
@@ -123,6 +126,22 @@ def test_a_bad_line_is_refused_with_its_number_and_reason(bad: bytes) -> None:
     assert error.line == 3
     assert BAD_LINES[bad] in error.reason
     assert "\n" not in error.message
+
+
+@pytest.mark.parametrize("depth", [201, 254, 255, 256, 1_000, 1_024, 1_025, 5_000])
+@pytest.mark.parametrize(
+    ("opens", "closes"), [(b"[", b"]"), (b'{"x":', b"}"), (b' {"x" : ', b" }")]
+)
+def test_a_line_is_nested_no_deeper_than_a_payload(depth: int, opens: bytes, closes: bytes) -> None:
+    nested = opens * depth + b"1" + closes * depth
+    error = refused(NODE + b'{"node":{"key":"a","kind":"RULE","payload":' + nested + b"}}")
+    assert error.line == 2
+    assert "Nested deeper than 200" in error.reason
+
+
+def test_a_payload_may_be_nested_to_its_limit() -> None:
+    payload = b"[" * 200 + b"]" * 200
+    assert parse(b'{"node":{"key":"a","kind":"RULE","payload":' + payload + b"}}").nodes == 1
 
 
 def test_a_line_that_takes_back_its_kind_is_refused() -> None:

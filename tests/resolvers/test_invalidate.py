@@ -225,6 +225,7 @@ def test_a_key_belongs_to_its_fleet(chain: Memory) -> None:
         (Invalidation(NodeRef(id=99), "r"), NotFound, ("root", "id")),
         (Invalidation(ref("elsewhere"), "r"), NotFound, ("root", "key")),
         (Invalidation(ref("a"), ""), InvalidInput, ("reason",)),
+        (Invalidation(ref("a"), " \t\n"), InvalidInput, ("reason",)),
         (Invalidation(ref("a"), "\0"), InvalidInput, ("reason",)),
         (Invalidation(ref("a"), "r", Validity.REVALIDATED), InvalidInput, ("effect",)),
         (Invalidation(ref("a"), "r", Validity.CURRENTLY_VALID), InvalidInput, ("effect",)),

@@ -130,6 +130,7 @@ def test_the_expected_version_lets_it_through(memory: Memory) -> None:
         ("a", {"expected_version": "1@1"}, VersionConflict, ("expectedVersion",)),
         ("a", {"reason": "\0"}, InvalidInput, ("reason",)),
         ("a", {"reason": ""}, InvalidInput, ("reason",)),
+        ("a", {"reason": " "}, InvalidInput, ("reason",)),
     ],
 )
 def test_bad_input_changes_nothing(

@@ -262,13 +262,26 @@ def test_a_pinned_nodes_projected_state_is_undone(memory: Memory) -> None:
     assert memory.node("b").pinned
 
 
-def test_a_pin_put_since_stays(chain: Memory) -> None:
+def test_a_pin_put_since_stays_and_keeps_the_stored_state(chain: Memory) -> None:
     run = chain.fell("a")
+    stored = chain.node("b").validity
     pin_node(chain.scope, 1, ref("b"), pinned=True, reason="since")
     revert(chain, run)
     node = chain.node("b")
     assert (node.pinned, node.pin_reason) == (True, "since")
-    assert node.validity is node.projected is Validity.CURRENTLY_VALID
+    assert (node.validity, node.projected) == (stored, Validity.CURRENTLY_VALID)
+    pin_node(chain.scope, 1, ref("b"), pinned=False)
+    assert chain.node("b").validity is Validity.CURRENTLY_VALID
+
+
+def test_another_cause_for_the_same_state_is_no_event(memory: Memory) -> None:
+    memory.plant("a", "x", "b")
+    memory.link("a DERIVED_FROM b", "x DERIVED_FROM b")
+    first = memory.fell("a")
+    memory.fell("x")
+    done = revert(memory, first)
+    assert memory.told(done.instant) == [("NODE_RESTORED", "a"), ("RUN_REVERTED", "a")]
+    assert memory.fallen(done.run)["b"][1] == ["x", "b"]
 
 
 def test_a_pin_taken_away_since_stays_away(chain: Memory) -> None:

@@ -49,15 +49,23 @@ def test_another_limit_and_another_field() -> None:
         check_batch(101, 100, field=("limit",))
 
 
-@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1))
+@given(
+    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])).filter(str.strip)
+)
 def test_text_is_given_back(text: str) -> None:
     assert check_text(text, ("reason",)) == text
+
+
+def test_white_space_around_a_text_is_kept() -> None:
+    assert check_text(" x\n", ("reason",)) == " x\n"
 
 
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ("", "must not be empty"),
+        ("", "more than white space"),
+        (" ", "more than white space"),
+        ("\t\r\n\u00a0\u2003\u3000", "more than white space"),
         ("a\0b", "NUL"),
         ("a\ud800", "surrogate"),
         ("\udfff", "surrogate"),
@@ -73,8 +81,9 @@ def test_text_refused(value: object, reason: str) -> None:
     assert refused.value.path == ("input", "reason")
 
 
-def test_text_may_be_empty_where_not_required() -> None:
-    assert check_text("", ("note",), required=False) == ""
+@pytest.mark.parametrize("text", ["", " "])
+def test_text_may_be_empty_where_not_required(text: str) -> None:
+    assert check_text(text, ("note",), required=False) == text
 
 
 def test_length_counts_characters() -> None:

@@ -133,6 +133,7 @@ class Listening(Served):
         client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE)
         super().__init__(client)
         self.close = client.close
+        self.address = ("127.0.0.1", port)
         self.url = f"ws://127.0.0.1:{port}/graphql"
 
     @contextmanager

@@ -64,10 +64,10 @@ async def follow(bell: Bell, fleet_id: int, heard: list[str]) -> None:
     """Notes what it hears of a fleet until it is to stop."""
     with bell.waiter(1, fleet_id) as waiter:
         heard.append(f"{fleet_id} begins")
-        while not waiter.ended:
+        while not waiter.stopped():
             await waiter.wait()
             waiter.clear()
-            heard.append(f"{fleet_id} ends" if waiter.ended else f"{fleet_id} hears")
+            heard.append(f"{fleet_id} ends" if waiter.stopped() else f"{fleet_id} hears")
 
 
 async def turn() -> None:

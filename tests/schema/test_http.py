@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import Any
 
 import pytest
 
 from retrograph.schema.limits import MAX_BODY_BYTES
-from tests.schema.serving import Served
+from tests.schema.serving import PATIENCE, Listening, Served
 
 VIEWER = "{ viewer { tenantId } }"
 ANSWER = {"data": {"viewer": {"tenantId": "1"}}}
@@ -173,3 +174,13 @@ def test_lone_surrogates_in_a_document_are_no_server_error(served: Served) -> No
     )
     assert response.status_code == 200
     assert refusal(response.json()) in {"GRAPHQL_PARSE_FAILED", "GRAPHQL_VALIDATION_FAILED"}
+
+
+def test_a_client_that_leaves_in_the_middle_of_its_body_is_no_fault(
+    server: Listening, caplog: pytest.LogCaptureFixture
+) -> None:
+    head = b"POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+    with socket.create_connection(server.address, timeout=PATIENCE) as connection:
+        connection.sendall(head + b"content-length: 100\r\n\r\n{")
+    assert server.ask(VIEWER).data
+    assert [each for each in caplog.records if each.levelname == "ERROR"] == []

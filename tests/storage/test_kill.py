@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from shutil import copyfile
@@ -91,32 +93,39 @@ def kill_at(tmp_path: Path, origin: Path, moments: Iterable[str], count: int) ->
         code, said = run_victim(path, moment)
         assert code == -signal.SIGKILL or (moment == "commit" and code == 0), said
         outcomes.append(check_all_or_none(path, count))
+        with closing(sqlite3.connect(path)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     return outcomes
 
 
-def random_moments(path: Path, tmp_path: Path, each: int) -> list[str]:
+def random_moments(path: Path, tmp_path: Path, kind: str, each: int) -> list[str]:
     counted = tmp_path / "counted.db"
     copyfile(path, counted)
     code, said = run_victim(counted, "count")
     assert code == 0
-    statements, steps = map(int, said.split())
-    random = Random(7)
-    chosen = [f"statement:{n}" for n in random.sample(range(1, statements + 1), each)]
-    return chosen + [f"step:{n}" for n in random.sample(range(1, steps + 1), each)]
+    most = dict(zip(("statement", "step"), map(int, said.split()), strict=True))[kind]
+    return [f"{kind}:{number}" for number in Random(7).sample(range(1, most + 1), each)]
 
 
-def exam(tmp_path: Path, count: int, each: int) -> None:
+def exam(tmp_path: Path, kind: str, count: int, each: int) -> None:
     origin = tmp_path / "origin.db"
     make_layers(origin, count)
-    moments = random_moments(origin, tmp_path, each)
-    assert not any(kill_at(tmp_path, origin, moments, count))
-    kill_at(tmp_path, origin, ["commit"], count)
+    if kind == "commit":
+        kill_at(tmp_path, origin, ["commit"] * each, count)
+    else:
+        moments = random_moments(origin, tmp_path, kind, each)
+        assert not any(kill_at(tmp_path, origin, moments, count))
 
 
-def test_killed_in_a_cascade(tmp_path: Path) -> None:
-    exam(tmp_path, count=2_000, each=3)
+KINDS = pytest.mark.parametrize("kind", ["statement", "step", "commit"])
 
 
+@KINDS
+def test_killed_in_a_cascade(tmp_path: Path, kind: str) -> None:
+    exam(tmp_path, kind, count=2_000, each=2)
+
+
+@KINDS
 @pytest.mark.long
-def test_killed_in_a_cascade_of_50_000(tmp_path: Path) -> None:
-    exam(tmp_path, count=50_000, each=12)
+def test_killed_in_a_cascade_of_50_000(tmp_path: Path, kind: str) -> None:
+    exam(tmp_path, kind, count=50_000, each=6)

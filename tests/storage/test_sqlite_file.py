@@ -242,6 +242,19 @@ def test_a_full_disk_takes_nothing_and_does_no_lasting_harm(path: Path) -> None:
         assert_consistent(store)
 
 
+def test_a_log_that_grew_shrinks_again_and_is_left_alone(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retrograph.storage.sqlite_profile.TIDY_WAL_BYTES", 200_000)
+    monkeypatch.setattr("retrograph.storage.sqlite_profile.KEPT_WAL_BYTES", 50_000)
+    log = path.with_name(path.name + "-wal")
+    with opened(path) as store:
+        plant_nodes(store, [new_node("x" * 900 + str(i)) for i in range(500)])
+        assert log.stat().st_size > 200_000
+        plant_nodes(store, [new_node("next")])
+        assert log.stat().st_size < 100_000
+
+
 def test_two_stores_open_one_file(path: Path) -> None:
     with opened(path) as one, opened(path) as other:
         assert plant_nodes(one, [new_node("second")]) == range(2, 3)

@@ -148,9 +148,12 @@ def test_listeners_hear_of_this_stores_commits_and_polls_of_everybodys(database:
 
 
 def test_a_closed_store_says_so(store: Store) -> None:
+    store.poll()
     store.close()
-    with pytest.raises(DatabaseUnavailable, match="closed"):
-        tick(store)
+    acts: list[Callable[[], object]] = [lambda: tick(store), lambda: store.clock(1, 1), store.poll]
+    for act in acts:
+        with pytest.raises(DatabaseUnavailable, match="closed"):
+            act()
 
 
 def test_ids_ascend_over_fleets_and_tenants(store: Store) -> None:

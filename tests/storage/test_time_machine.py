@@ -27,5 +27,6 @@ def test_the_past_is_final(store: Store, clock: ManualClock) -> None:
 
 
 @pytest.mark.long
-def test_the_past_is_final_for_long(store: Store, clock: ManualClock) -> None:
-    run_machine(store, clock, examples=300, steps=80)
+@pytest.mark.parametrize("part", range(6))
+def test_the_past_is_final_for_long(store: Store, clock: ManualClock, part: int) -> None:
+    run_machine(store, clock, examples=50, steps=80)
