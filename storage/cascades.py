@@ -13,6 +13,7 @@ from retrograph.storage.tables import run as run_table
 from retrograph.storage.verdicts import Verdict
 from retrograph.storage.write import Write, take_ids
 
+
 @dataclass(frozen=True, slots=True)
 class RunOrder:
     """What a run is asked to be: its root, the effect on it, and why.

@@ -30,8 +30,8 @@ from retrograph.rules.limits import MAX_ID, MIN_ID
 from retrograph.storage.edges import COLUMNS, edge_record, edges_by_id
 from retrograph.storage.nodes import present
 from retrograph.storage.pages import page_of
-from retrograph.storage.presence import is_node
 from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
+from retrograph.storage.presence import is_node
 from retrograph.storage.records import ChangeKind, ChangeRecord, Page
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import edge, node_content, node_state
@@ -162,9 +162,7 @@ def _edge_streams(frame: Frame) -> list[Select[Any]]:
     ]
 
 
-def _edges(
-    table: FromClause, at: ColumnElement[int], there: ColumnElement[int]
-) -> Select[Any]:
+def _edges(table: FromClause, at: ColumnElement[int], there: ColumnElement[int]) -> Select[Any]:
     """Edges that changed at `at`, loops left out."""
     columns = (table.c[name].label(name) for name in COLUMNS)
     return (
@@ -205,5 +203,6 @@ def _linked_again(ended: FromClause) -> ColumnElement[bool]:
 
 
 def _in_window(at: ColumnElement[int], id: ColumnElement[int]) -> tuple[ColumnElement[bool], ...]:
-    start, after = bindparam("at"), bindparam("after", type_=BigInteger)
+    start: ColumnElement[int] = bindparam("at")
+    after = bindparam("after", type_=BigInteger)
     return at >= start, at <= INSTANT, or_(at > start, id > after)

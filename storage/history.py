@@ -121,9 +121,10 @@ def _newest(
         return chosen.where(*arm.visible, *within_scope(arm))
 
     visible = frame.keyed_arms(versioned, identity[0])
+    still_open = type_coerce(null(), versioned.history.c.valid_to.type)
     ended = Arm(versioned.history, _ended(versioned.history, identity[0]))
     return union_all(
-        *(build(arm, arm.c.get("valid_to", type_coerce(null(), versioned.history.c.valid_to.type))) for arm in visible),
+        *(build(arm, arm.c.get("valid_to", still_open)) for arm in visible),
         build(ended, ended.c.valid_to),
     )
 

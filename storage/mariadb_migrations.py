@@ -80,7 +80,7 @@ def _applied(connection: Connection, name: str) -> dict[int, str]:
             raise NotADatabase(f"{name} is another program's database; name another.")
         return {}
     rows = connection.exec_driver_sql("SELECT number, checksum FROM schema_migration")
-    return {number: checksum for number, checksum in rows}
+    return dict(rows.tuples().all())
 
 
 @contextmanager

@@ -130,9 +130,8 @@ class MariadbProfile:
         """By the sum of all clocks, which every commit moves."""
         with self._apart.connect() as connection:
             present = connection.execute(select(func.sum(fleet.c.clock))).scalar_one()
-        changed = present != self._seen
-        self._seen = present
-        return changed
+        seen, self._seen = self._seen, present
+        return bool(seen != present)
 
     def in_transaction(self, connection: Connection) -> bool:
         """Every job has a transaction of its own, so nobody needs to know."""
@@ -146,9 +145,7 @@ class MariadbProfile:
         for engine in (self._reader, self._writer, self._apart):
             engine.dispose()
 
-    def _engine(
-        self, size: int, *, autocommit: bool, isolation: str = "REPEATABLE READ"
-    ) -> Engine:
+    def _engine(self, size: int, *, autocommit: bool, isolation: str = "REPEATABLE READ") -> Engine:
         engine = create_engine(
             "mariadb+pyodbc://",
             creator=lambda: self._connect(autocommit, isolation),

@@ -10,7 +10,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BigInteger, BindParameter, ColumnElement, Dialect, TypeDecorator, func, literal_column
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Dialect,
+    TypeDecorator,
+    func,
+    literal_column,
+)
 from sqlalchemy.types import DateTime
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

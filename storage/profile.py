@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Connection, Engine
-
-    from retrograph.rules.errors import StorageError
     from collections.abc import Callable
 
+    from sqlalchemy import ColumnElement, Connection, Engine
+
     from retrograph.rules.cascade import Seeds
+    from retrograph.rules.errors import StorageError
     from retrograph.rules.graph import Graph
     from retrograph.storage.as_of import Arm, Instant
     from retrograph.storage.snapshot import Snapshot
@@ -45,7 +45,7 @@ class Profile(Protocol):
         """Makes the versions that this transaction opens and closes carry its instant."""
 
     def take_ids(self, connection: Connection, name: str, count: int) -> int:
-        """Draws `count` ids from a sequence and returns the first; they may be lost, not doubled."""
+        """Draws `count` ids of a sequence; returns the first. They may be lost, never doubled."""
 
     def cascade(self, write: Write, seeds: Seeds) -> Verdict:
         """What falls with `seeds`, in the fleet as the write has made it so far."""

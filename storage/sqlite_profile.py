@@ -8,7 +8,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, QueuePool, create_engine, event, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    QueuePool,
+    create_engine,
+    event,
+    select,
+    update,
+)
 
 from retrograph.rules.cascade import Seeds, cascade
 from retrograph.rules.errors import (

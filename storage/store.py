@@ -232,9 +232,7 @@ class Store:
         *,
         create: bool,
     ) -> dict[int, Write]:
-        instant, times = take_clocks(
-            connection, tenant_id, fleet_ids, self.now(), create=create
-        )
+        instant, times = take_clocks(connection, tenant_id, fleet_ids, self.now(), create=create)
         self._profile.pin(connection, instant)
         return {
             fleet_id: Write(

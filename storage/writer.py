@@ -1,9 +1,10 @@
 """Runs write jobs: in groups by one thread, or each by its caller.
 
-Where an engine has one writer anyway, jobs that wait while another commits share the next transaction, so that one flush to the disk
-serves them all.  Each has an instant and a verdict of its own: a job that fails is rolled back to
-its savepoint and takes nobody with it.  Verdicts come after the commit, refusals too: what a job
-was refused for may be what an earlier job of its transaction wrote.
+Where an engine has one writer anyway, jobs that wait while another commits share the next
+transaction, so that one flush to the disk serves them all.  Each has an instant and a verdict of
+its own: a job that fails is rolled back to its savepoint and takes nobody with it.  Verdicts come
+after the commit, refusals too: what a job was refused for may be what an earlier job of its
+transaction wrote.
 """
 
 from __future__ import annotations

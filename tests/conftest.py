@@ -23,24 +23,31 @@ settings.register_profile(
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
-ENGINES = tuple(os.environ.get("ENG", "sqlite").split(","))
+CAPABILITIES: dict[str, frozenset[str]] = {
+    "sqlite": frozenset({"file", "group_commit", "query_plans"}),
+    "mariadb": frozenset({"native_as_of", "parallel_fleets", "procedures"}),
+}
+"""What each engine has that not all have; `@pytest.mark.needs` names what a test needs."""
+ENGINES = tuple(CAPABILITIES)
 """The engines that every storage test runs on."""
 
 
-def empty_database(engine: str, folder: Path) -> str:
+def empty_database(engine: str, request: pytest.FixtureRequest, folder: Path) -> str:
     """A new database of an engine, as `open_store` takes it."""
-    if engine == "mariadb":
-        import subprocess, uuid
-        name = "t" + uuid.uuid4().hex[:12]
-        subprocess.run(["mariadb","--no-defaults","--socket=/tmp/m3/s.sock","-e",f"create database {name}"],check=True)
-        return f"mariadb+pyodbc://root@127.0.0.1:33061/{name}"
-    return str(folder / "memory.db")
+    if engine == "sqlite":
+        return str(folder / "memory.db")
+    server: MariaDBServer = request.getfixturevalue("mariadb_server")
+    return server.url(server.fresh_database())
 
 
 @pytest.fixture(params=ENGINES)
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty database of each engine, as `open_store` takes it."""
-    return empty_database(request.param, tmp_path)
+    """An empty database of each engine that has what the test needs, as `open_store` takes it."""
+    marker = request.node.get_closest_marker("needs")
+    missing = set(marker.args if marker else ()) - CAPABILITIES[request.param]
+    if missing:
+        pytest.skip(f"{request.param} has no {', '.join(sorted(missing))}")
+    return empty_database(request.param, request, tmp_path)
 
 
 @pytest.fixture(scope="session")

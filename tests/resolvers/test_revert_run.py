@@ -14,6 +14,7 @@ from retrograph.rules.errors import InvalidInput, NotFound, RunNotRevertible
 from retrograph.rules.validity import Validity
 from retrograph.storage.cascades import RunOrder, record_run
 from retrograph.storage.records import NodeRecord, RunRecord, RunStatus
+from retrograph.storage.verdicts import InMemory
 from retrograph.storage.write import Write
 from tests.dump import dump
 from tests.memory import NEW, Memory, ref
@@ -324,7 +325,7 @@ def test_the_former_state_of_a_second_run_is_what_the_first_made(chain: Memory) 
 
     def soften(write: Write, effect: Validity) -> RunRecord:
         fallen = cascade(write.graph(), Seeds(roots={root: effect}))
-        return record_run(write, RunOrder(root, effect, "batch"), fallen)
+        return record_run(write, RunOrder(root, effect, "batch"), InMemory(fallen))
 
     root = chain.node("b").id
     first, second = chain.store.write(1, 1, fell_twice)

@@ -21,7 +21,7 @@ def world(
     """A world on each engine, from each seed; it is only read."""
     engine, seed = request.param
     store = open_store(
-        empty_database(engine, tmp_path_factory.mktemp("world")), clock=ManualClock()
+        empty_database(engine, request, tmp_path_factory.mktemp("world")), clock=ManualClock()
     )
     yield World(store, seed)
     store.close()

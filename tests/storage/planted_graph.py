@@ -52,8 +52,8 @@ class PlantedGraph:
 
     def fell(self, seeds: Seeds, limit: int = MAX_IMPACTS) -> Cascade:
         """Return what the stored procedures say of the seeds."""
-        snapshot = Snapshot(self.connection, self.profile, TENANT, FLEET, instant=0, current=True)
-        return call_cascade(Write(snapshot, None), seeds, limit)
+        snapshot = Snapshot(self.connection, self.profile, TENANT, FLEET, 0, clock=0, began=0)
+        return call_cascade(Write(snapshot, None), seeds, limit).fetched()
 
     def reads(self) -> dict[str, int]:
         """Return how many rows the connection has looked at, by way of access."""

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from retrograph.storage.store import Store
 from retrograph.storage.write import Write
+from retrograph.storage.writer import GroupWriter
 
 PATIENCE = 60
 """Seconds after which a test gives up; nothing waits so long unless it has failed."""
@@ -56,9 +57,10 @@ class Stalled:
 
 def wait_for_queue(store: Store, length: int) -> None:
     """Returns when so many jobs wait for the writer."""
-    looked = Event()
+    looked, writer = Event(), store._writer
+    assert isinstance(writer, GroupWriter)
     for _ in range(PATIENCE * 1000):
-        if store._writer._queue.qsize() >= length:
+        if writer._queue.qsize() >= length:
             return
         looked.wait(0.001)
     raise AssertionError("no job came")

@@ -71,6 +71,7 @@ def _change(write: Write, row: dict[str, int]) -> None:
     open_next(write.snapshot, tables.node_state, [row])
 
 
+@pytest.mark.needs("query_plans")
 def test_a_page_reads_no_more_versions_than_it_shows(store: Store) -> None:
     """Of 300 versions the first page of 10 is found by seeks at both its ends."""
     (node,) = plant_nodes(store, [new_node("a")])

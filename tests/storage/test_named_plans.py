@@ -13,6 +13,9 @@ IMPACTS = "SEARCH impact USING PRIMARY KEY (tenant_id=? AND fleet_id=? AND run_i
 VALUES = {"tenant_id": 1, "fleet_id": 1, "run_id": 1, "instant": 1, "first_ordinal": 0}
 
 
+pytestmark = pytest.mark.needs("query_plans")
+
+
 def plan(store: Store, name: str) -> list[str]:
     with store.read(1, 1) as s:
         explained = f"EXPLAIN QUERY PLAN {queries(s.profile.name)[name]}"

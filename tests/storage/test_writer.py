@@ -19,6 +19,8 @@ from tests.consistency import assert_consistent
 from tests.planting import new_node, plant_nodes
 from tests.storage.stalling import Stalled, wait_for_queue
 
+pytestmark = pytest.mark.needs("group_commit")
+
 Job = Callable[[Write], Any]
 
 
@@ -73,7 +75,7 @@ def test_a_refused_job_moves_no_clock(store: Store) -> None:
 def test_nobody_hears_of_a_commit_that_fails(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[int] = []
     store.listen(lambda tenant, fleet, instant: told.append(instant))
-    monkeypatch.setattr(store._writer._profile, "in_transaction", lambda connection: False)
+    monkeypatch.setattr(store._profile, "in_transaction", lambda connection: False)
     jobs = grouped(store, [put("a"), refuse, put("b")])
     monkeypatch.undo()
 
