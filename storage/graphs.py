@@ -17,6 +17,7 @@ def load_graph_by_columns(snapshot: Snapshot) -> Graph:
 
 
 def _columns(snapshot: Snapshot, query: str) -> list[str]:
-    """The columns of a query whose rows each hold a part of every column, or nulls for none."""
-    rows = run_named(snapshot, query, instant=snapshot.instant).all()
-    return [",".join(filter(None, column)) for column in zip(*rows, strict=True)]
+    """The columns of a query whose rows, if any, each hold a part of every column, or nulls."""
+    result = run_named(snapshot, query, instant=snapshot.instant)
+    nothing = (None,) * len(result.keys())
+    return [",".join(filter(None, column)) for column in zip(nothing, *result, strict=True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from sqlalchemy import URL
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from retrograph.rules.errors import (
     AccessDenied,
@@ -17,45 +18,48 @@ from retrograph.rules.errors import (
 
 _NUMBER = re.compile(r"\((\d+)\) \(SQL")
 _DEADLOCK = 1213
+_GONE_NUMBERS = (1053, 1927, 2002, 2003, 2005, 2006, 2013)
 
 _GONE = "The server at {host} is gone or refuses connections; start it, or check host and port."
 _DENIED = "The server at {host} refuses the user {user}; check the user's name and password."
-_PRIVILEGE = "The user {user} lacks a privilege on {name}; grant ALL PRIVILEGES on that database."
+_HOST = "The server at {host} takes no connections from this machine; allow the user's host."
+_PRIVILEGE = (
+    "The user {user} lacks a privilege on {name}. Grant what sql/mariadb/grants.sql lists: less "
+    "for daily work than for `retrograph migrate`."
+)
 _WAITED = "Another transaction held the database {name} for too long; try again."
 _FULL = "The server at {host} has no room left; free some space, or raise its limits."
+_BUSY = "The server at {host} has no connection left; end some, or raise its max_connections."
+_READ_ONLY = "The server at {host} may only be read; write to its primary."
+_PACKET = "The server at {host} takes no text so long; raise its max_allowed_packet."
 
 _MEANINGS: dict[int, tuple[type[StorageError], str]] = {
-    1044: (AccessDenied, _PRIVILEGE),
-    1045: (AccessDenied, _DENIED),
-    1142: (AccessDenied, _PRIVILEGE),
-    1143: (AccessDenied, _PRIVILEGE),
-    1227: (AccessDenied, _PRIVILEGE),
-    1370: (AccessDenied, _PRIVILEGE),
+    **dict.fromkeys((1045, 1698, 1820, 1862, 4151), (AccessDenied, _DENIED)),
+    **dict.fromkeys((1129, 1130), (AccessDenied, _HOST)),
+    **dict.fromkeys((1044, 1142, 1143, 1227, 1370), (AccessDenied, _PRIVILEGE)),
     1049: (DatabaseUnavailable, "There is no database {name} at {host}; create it first."),
-    1021: (DatabaseUnavailable, _FULL),
-    1114: (DatabaseUnavailable, _FULL),
-    1053: (DatabaseUnavailable, _GONE),
-    1927: (DatabaseUnavailable, _GONE),
-    2002: (DatabaseUnavailable, _GONE),
-    2003: (DatabaseUnavailable, _GONE),
-    2005: (DatabaseUnavailable, _GONE),
-    2006: (DatabaseUnavailable, _GONE),
-    2013: (DatabaseUnavailable, _GONE),
-    1205: (DatabaseLocked, _WAITED),
-    _DEADLOCK: (DatabaseLocked, _WAITED),
-    1290: (DatabaseReadOnly, "The server at {host} may only be read; write to its primary."),
-    1792: (DatabaseReadOnly, "The server at {host} may only be read; write to its primary."),
+    **dict.fromkeys((1021, 1041, 1114), (DatabaseUnavailable, _FULL)),
+    **dict.fromkeys((1040, 1203, 1226), (DatabaseUnavailable, _BUSY)),
+    **dict.fromkeys((1153, 1301), (DatabaseUnavailable, _PACKET)),
+    **dict.fromkeys(_GONE_NUMBERS, (DatabaseUnavailable, _GONE)),
+    **dict.fromkeys((1205, _DEADLOCK), (DatabaseLocked, _WAITED)),
+    **dict.fromkeys((1290, 1792, 1836), (DatabaseReadOnly, _READ_ONLY)),
 }
 _NO_DRIVER = ("IM002", "01000")
 
 
 def meaning_of(error: Exception, url: URL) -> StorageError | None:
     """The typed error for a driver's, or None for one that is no caller's business."""
+    if isinstance(error, PoolTimeout):
+        return DatabaseLocked("All connections are in use by slow requests; try again later.")
     state, number = _signs(error)
     if state in _NO_DRIVER:
-        return DriverMissing("The ODBC driver of MariaDB is missing; install odbc-mariadb.")
-    if number is None and state is not None and state.startswith("08"):
-        number = 2006
+        return DriverMissing(
+            "The ODBC driver of MariaDB is missing; install odbc-mariadb, or name another by "
+            "?driver=… at the end of the database's URL."
+        )
+    if is_gone(error):
+        number = _GONE_NUMBERS[0]
     if number not in _MEANINGS:
         return None
     kind, advice = _MEANINGS[number]
@@ -67,7 +71,13 @@ def is_deadlock(error: Exception) -> bool:
     return _signs(error)[1] == _DEADLOCK
 
 
-def _signs(error: Exception) -> tuple[str | None, int | None]:
+def is_gone(error: BaseException) -> bool:
+    """Whether the connection is lost: it, and those that were made before it, are of no use."""
+    state, number = _signs(error)
+    return number in _GONE_NUMBERS or (number is None and (state or "").startswith("08"))
+
+
+def _signs(error: BaseException) -> tuple[str | None, int | None]:
     """The SQLSTATE and the server's number of a driver's error."""
     cause = getattr(error, "orig", error)
     if type(cause).__module__ != "pyodbc" or not cause.args:

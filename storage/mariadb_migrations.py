@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS schema_migration (
     applied_at BIGINT NOT NULL
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin
 """
+_LEDGER_COLUMNS = {"number", "name", "checksum", "applied_at"}
 _LOCK_SECONDS = 60
 
 
@@ -74,13 +75,16 @@ def statements(script: str) -> Iterator[str]:
 
 
 def _applied(connection: Connection, name: str) -> dict[int, str]:
-    tables = set(connection.exec_driver_sql("SHOW TABLES").scalars())
-    if "schema_migration" not in tables:
-        if tables:
-            raise NotADatabase(f"{name} is another program's database; name another.")
+    if not connection.exec_driver_sql("SHOW TABLES").all():
         return {}
+    columns = connection.exec_driver_sql(
+        "SELECT column_name FROM information_schema.columns "
+        "WHERE table_schema = DATABASE() AND table_name = 'schema_migration'"
+    )
+    if set(columns.scalars()) != _LEDGER_COLUMNS:
+        raise NotADatabase(f"{name} is another program's database; name another.")
     rows = connection.exec_driver_sql("SELECT number, checksum FROM schema_migration")
-    return dict(rows.tuples().all())
+    return {number: checksum for number, checksum in rows}  # noqa: C416 (rows are no pairs to a checker)
 
 
 @contextmanager

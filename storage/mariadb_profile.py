@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from sqlalchemy import (
@@ -10,6 +11,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
+    ExceptionContext,
     QueuePool,
     create_engine,
     event,
@@ -26,7 +28,7 @@ from retrograph.rules.graph import Graph
 from retrograph.storage.as_of import Arm, Instant, native_arms, native_keyed_arms
 from retrograph.storage.graphs import load_graph_by_columns
 from retrograph.storage.mariadb_cascade import call_cascade
-from retrograph.storage.mariadb_errors import is_deadlock, meaning_of
+from retrograph.storage.mariadb_errors import is_deadlock, is_gone, meaning_of
 from retrograph.storage.mariadb_migrations import migrate_database
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import Versioned, fleet
@@ -38,9 +40,13 @@ DRIVER = "MariaDB Unicode"
 """The name under which Debian's package registers the driver."""
 READERS = 16
 WRITERS = 16
+LEAST_PACKET = 16 * 1024 * 1024
+"""What the server must take in one text; its default, too."""
+LOCK_WAIT_SECONDS = 10
+"""How long a writer waits for another transaction, and a migration for a table."""
 _SESSION = (
     "SET SESSION time_zone = '+00:00', group_concat_max_len = 1073741824, "
-    "innodb_lock_wait_timeout = 10, "
+    "innodb_lock_wait_timeout = {wait}, lock_wait_timeout = {wait}, "
     "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'"
 )
 
@@ -52,8 +58,10 @@ class MariadbProfile:
     rows_per_insert = 500
     fills_periods = True
 
-    def __init__(self, database: str) -> None:
+    def __init__(self, database: str, lock_wait_seconds: int = LOCK_WAIT_SECONDS) -> None:
         self._url = _parsed(database)
+        self._lock_wait_seconds = lock_wait_seconds
+        self._driver = _loaded_driver()
         self._reader = self._engine(READERS, autocommit=False)
         self._writer = self._engine(WRITERS, autocommit=False, isolation="READ COMMITTED")
         self._apart = self._engine(WRITERS, autocommit=True)
@@ -99,6 +107,7 @@ class MariadbProfile:
     def prepare(self, *, migrate: bool) -> None:
         """Brings the schema up to date; the database itself must exist."""
         with self._apart.connect() as connection:
+            _check_packet(connection)
             migrate_database(connection, str(self._url.database), migrate=migrate)
 
     def arms(self, versioned: Versioned, instant: Instant, *, current: bool) -> list[Arm]:
@@ -155,22 +164,27 @@ class MariadbProfile:
             pool_timeout=60,
             pool_pre_ping=True,
         )
+        event.listen(engine, "handle_error", _tell_lost)
         event.listen(engine, "reset", _unpin)
         return engine
 
     def _connect(self, autocommit: bool, isolation: str) -> Any:
-        try:
-            import pyodbc  # noqa: PLC0415 (the embedded default runs without an ODBC manager)
-        except ImportError as error:
-            raise DriverMissing(
-                "The ODBC driver manager is missing; install unixodbc and odbc-mariadb."
-            ) from error
-        connection = pyodbc.connect(_connection_string(self._url), autocommit=autocommit)
+        connection = self._driver.connect(_connection_string(self._url), autocommit=autocommit)
         # Without, the driver takes the bytes of a text for wide characters.
         connection.setencoding("utf-8")
-        connection.execute(_SESSION)
+        connection.execute(_SESSION.format(wait=self._lock_wait_seconds))
         connection.execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {isolation}")
         return connection
+
+
+def _loaded_driver() -> Any:
+    """The bridge to ODBC; the embedded default runs where no driver manager is installed."""
+    try:
+        return import_module("pyodbc")
+    except ImportError as error:
+        raise DriverMissing(
+            "The ODBC driver manager is missing; install unixodbc and odbc-mariadb."
+        ) from error
 
 
 def _parsed(database: str) -> URL:
@@ -183,6 +197,14 @@ def _parsed(database: str) -> URL:
     if not url.database:
         raise ConfigurationError("Name the database: mariadb+pyodbc://user:password@host/name.")
     return url
+
+
+def _check_packet(connection: Connection) -> None:
+    packet = connection.exec_driver_sql("SELECT @@max_allowed_packet").scalar_one()
+    if packet < LEAST_PACKET:
+        raise ConfigurationError(
+            f"The server takes texts of {packet:,} bytes at most; set max_allowed_packet = 16M."
+        )
 
 
 def _connection_string(url: URL) -> str:
@@ -204,3 +226,8 @@ def _unpin(connection: Any, record: object, state: object) -> None:  # noqa: ARG
     """A pinned timestamp must not outlive its transaction."""
     connection.rollback()
     connection.execute("SET @@timestamp = DEFAULT")
+
+
+def _tell_lost(context: ExceptionContext) -> None:
+    """SQLAlchemy knows no lost connection of this driver; told of one, it makes the pool anew."""
+    context.is_disconnect = context.is_disconnect or is_gone(context.original_exception)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import Executable, Select, select
@@ -29,6 +30,8 @@ STATE = (
     "run_ordinal",
 )
 CONTENT = ("valid_from", "payload", "contract_hash", "base_confidence", "expires_at")
+_MOST_KEYS = 2_000
+"""In one statement: as JSON, at their longest, they stay below the 16 MB a server may take."""
 _VALIDITIES = {int(validity): validity for validity in Validity}
 _KINDS = {int(kind): kind for kind in NodeKind}
 
@@ -38,8 +41,9 @@ def find_nodes(s: Snapshot, refs: Collection[NodeRef]) -> dict[NodeRef, int]:
     by_id = {ref.id: ref for ref in refs if ref.id is not None}
     by_key = {ref.key: ref for ref in refs if ref.key is not None}
     found = {by_id[id]: id for id in present(s, by_id)}
-    if by_key:
-        found |= {by_key[key]: id for id, key in fetch(s, _ids_of_keys, keys=by_key)}
+    keys = iter(by_key)
+    while some := list(islice(keys, _MOST_KEYS)):
+        found |= {by_key[key]: id for id, key in fetch(s, _ids_of_keys, keys=some)}
     return found
 
 

@@ -31,6 +31,7 @@ class MariaDBServer:
 
     port: int
     folder: Path
+    command: list[str]
     process: subprocess.Popen[bytes]
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
@@ -62,6 +63,17 @@ class MariaDBServer:
         connection.setencoding("utf-8")  # the driver garbles long parameters in UTF-16
         connection.execute("SET time_zone = '+00:00'")
         return connection
+
+    def kill(self) -> None:
+        """End the server at once, in the middle of whatever it does."""
+        self.process.kill()
+        self.process.wait()
+
+    def start_again(self) -> None:
+        """Start the server that ended on its data and port, and wait until it answers."""
+        self.process = _spawned(self.command, self.folder)
+        if not _answers(self):
+            pytest.fail(f"the server did not come back:\n{self.log()}")
 
     def log(self) -> str:
         """Return what the server has said so far."""
@@ -146,25 +158,27 @@ def _started(daemon: str, folder: Path, options: tuple[str, ...]) -> MariaDBServ
 
 def _launched(daemon: str, folder: Path, options: tuple[str, ...]) -> MariaDBServer:
     port = _free_port()
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [
-                daemon,
-                "--no-defaults",
-                f"--datadir={folder / 'data'}",
-                f"--socket={folder / 'socket'}",
-                f"--pid-file={folder / 'pid'}",
-                f"--port={port}",
-                "--bind-address=127.0.0.1",
-                "--skip-name-resolve",
-                *options,
-                *_as_root(),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
+    command = [
+        daemon,
+        "--no-defaults",
+        f"--datadir={folder / 'data'}",
+        f"--socket={folder / 'socket'}",
+        f"--pid-file={folder / 'pid'}",
+        f"--port={port}",
+        "--bind-address=127.0.0.1",
+        "--skip-name-resolve",
+        *options,
+        *_as_root(),
+    ]
+    (folder / "log").unlink(missing_ok=True)
+    return MariaDBServer(port, folder, command, _spawned(command, folder))
+
+
+def _spawned(command: list[str], folder: Path) -> subprocess.Popen[bytes]:
+    with (folder / "log").open("ab") as log:
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
         )
-    return MariaDBServer(port, folder, process)
 
 
 def _free_port() -> int:

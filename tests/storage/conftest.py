@@ -9,9 +9,22 @@ import pytest
 from retrograph.storage.store import open_store
 from tests.clock import ManualClock
 from tests.conftest import ENGINES, empty_database
+from tests.servers import MariaDBServer
 from tests.storage.world import World
 
 SEEDS = range(5)
+
+
+@pytest.fixture
+def empty(mariadb_server: MariaDBServer) -> str:
+    """The name of an empty database of MariaDB."""
+    return mariadb_server.fresh_database()
+
+
+@pytest.fixture
+def url(mariadb_server: MariaDBServer, empty: str) -> str:
+    """Its address."""
+    return mariadb_server.url(empty)
 
 
 @pytest.fixture(scope="session", params=[(engine, seed) for engine in ENGINES for seed in SEEDS])
