@@ -10,7 +10,6 @@ from sqlalchemy import text
 
 from retrograph.rules.cascade import Cascade, Seeds
 from retrograph.rules.errors import RunTooLarge
-from retrograph.rules.limits import MAX_IMPACTS
 from retrograph.rules.plan import plan_hash
 from retrograph.storage.named import run_named
 from retrograph.storage.snapshot import Snapshot
@@ -25,7 +24,7 @@ _SEEDS = {
 }
 
 
-def call_cascade(write: Write, seeds: Seeds, limit: int = MAX_IMPACTS) -> InDatabase:
+def call_cascade(write: Write, seeds: Seeds, limit: int) -> InDatabase:
     """What falls with `seeds` in the fleet as the transaction has made it so far.
 
     The impacts stay in the session's temporary table `cascade_impact` until the next cascade of the

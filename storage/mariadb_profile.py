@@ -100,9 +100,9 @@ class MariadbProfile:
             )
             return int(apart.execute(text("SELECT LAST_INSERT_ID()")).scalar_one())
 
-    def cascade(self, write: Write, seeds: Seeds) -> Verdict:
+    def cascade(self, write: Write, seeds: Seeds, limit: int) -> Verdict:
         """By stored procedures, so that no round needs a trip."""
-        return call_cascade(write, seeds)
+        return call_cascade(write, seeds, limit)
 
     def prepare(self, *, migrate: bool) -> None:
         """Brings the schema up to date; the database itself must exist."""

@@ -47,8 +47,11 @@ class Profile(Protocol):
     def take_ids(self, connection: Connection, name: str, count: int) -> int:
         """Draws `count` ids of a sequence; returns the first. They may be lost, never doubled."""
 
-    def cascade(self, write: Write, seeds: Seeds) -> Verdict:
-        """What falls with `seeds`, in the fleet as the write has made it so far."""
+    def cascade(self, write: Write, seeds: Seeds, limit: int) -> Verdict:
+        """What falls with `seeds`, in the fleet as the write has made it so far.
+
+        Raises `RunTooLarge` over `limit` impacts.
+        """
 
     def prepare(self, *, migrate: bool) -> None:
         """Brings the schema up to date, or checks that it is; raises a `StorageError`."""

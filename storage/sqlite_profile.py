@@ -107,9 +107,9 @@ class SqliteProfile:
         connection.execute(update(id_sequence).where(named).values(next_id=first + count))
         return first
 
-    def cascade(self, write: Write, seeds: Seeds) -> Verdict:
+    def cascade(self, write: Write, seeds: Seeds, limit: int) -> Verdict:
         """In memory, on the warm graph."""
-        return InMemory(cascade(write.graph(), seeds))
+        return InMemory(cascade(write.graph(), seeds, limit))
 
     def prepare(self, *, migrate: bool) -> None:
         """Opens or makes the file and brings its schema up to date."""

@@ -9,6 +9,7 @@ from sqlalchemy import insert
 
 from retrograph.rules.cascade import Cascade, ImpactKind, Seeds
 from retrograph.rules.graph import Graph
+from retrograph.rules.limits import MAX_IMPACTS
 from retrograph.storage.graph_cache import Delta, EdgeRow, NodeRow, WarmGraph
 from retrograph.storage.records import EventType
 from retrograph.storage.snapshot import Snapshot
@@ -42,7 +43,7 @@ class Write:
 
     def cascade(self, seeds: Seeds) -> Verdict:
         """What falls with `seeds`; decided where the engine does it best, by one law."""
-        return self.snapshot.profile.cascade(self, seeds)
+        return self.snapshot.profile.cascade(self, seeds, MAX_IMPACTS)
 
     def note(
         self,

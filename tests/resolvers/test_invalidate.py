@@ -9,7 +9,6 @@ import pytest
 from retrograph.resolvers.inputs import Invalidation
 from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.previews import preview_invalidation
-from retrograph.rules.cascade import cascade
 from retrograph.rules.errors import (
     IdempotencyKeyReused,
     InvalidInput,
@@ -116,8 +115,7 @@ def test_another_fleet_is_neither_read_nor_written(chain: Memory) -> None:
 
 
 def test_a_run_too_large_is_refused_whole(chain: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = "retrograph.resolvers.invalidate.cascade"
-    monkeypatch.setattr(module, lambda graph, seeds: cascade(graph, seeds, 2))
+    monkeypatch.setattr("retrograph.storage.write.MAX_IMPACTS", 2)
     before = dump(chain.store)
     with pytest.raises(RunTooLarge):
         chain.fell("a")

@@ -180,6 +180,7 @@ def test_the_index_meant_is_the_index_taken(filled: Filled, name: str, at: str, 
     assert [each for each in steps if step in each] != []
 
 
+@pytest.mark.needs("query_plans")
 def test_the_planner_is_told_about_every_index_of_a_new_file(store: Store) -> None:
     with store.read(1, 1) as s:
         execute = s.connection.exec_driver_sql
