@@ -47,6 +47,19 @@ def test_fleets_written_together_share_an_instant_later_than_all_their_clocks(
     assert [store.clock(1, fleet) for fleet in (1, 2, 3)] == [instant] * 3
 
 
+def test_a_fleet_began_with_its_first_write(store: Store, clock: ManualClock) -> None:
+    began = clock.advance(100)
+    tick(store, 2)
+    clock.advance(100)
+    last = tick(store, 1, 2)
+    for at, blank in ((None, False), (last, False), (began, False), (began - 1, True)):
+        with store.read(1, 2, at) as snapshot:
+            assert (snapshot.clock, snapshot.began, snapshot.blank) == (last, began, blank)
+    seen = store.write_all(1, [3, 2], lambda writes: {k: w.snapshot for k, w in writes.items()})
+    assert {fleet: each.began for fleet, each in seen.items()} == {2: began, 3: last + 1}
+    assert all(each.current and not each.blank for each in seen.values())
+
+
 def test_a_fleet_keeps_its_own_time(store: Store, clock: ManualClock) -> None:
     before = store.clock(1, 1)
     clock.advance(100)
