@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.errors import DatabaseUnavailable, InstantInFuture, NotFound
@@ -173,3 +174,14 @@ def test_ids_ascend_over_fleets_and_tenants(store: Store) -> None:
     assert plant_nodes(store, [new_node(), new_node()]) == range(1, 3)
     assert plant_nodes(store, [new_node()], tenant=2, fleet=5) == range(3, 4)
     assert plant_nodes(store, [new_node()], fleet=2) == range(4, 5)
+
+
+def test_busy_connections_are_told_and_not_waited_for_ever(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy() -> None:
+        raise PoolTimeout("QueuePool limit reached")
+
+    monkeypatch.setattr(store._profile, "reader", busy)
+    with pytest.raises(DatabaseUnavailable, match="busy"):
+        store.clock(1, 1)
