@@ -135,8 +135,8 @@ def _spare_the_collector() -> None:
     """Collects garbage less often, and never looks at what lives as long as the process.
 
     An answer with many nodes makes objects by the hundred thousand, all of them alive until it is
-    written out: by the defaults the collector would walk them, the modules and the schema again
-    and again, and take two thirds of the time.
+    written out. By the defaults the collector walks them and the whole schema again and again,
+    which takes two thirds of the time.
     """
     gc.collect()
     gc.freeze()
