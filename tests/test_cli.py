@@ -14,7 +14,7 @@ import pytest
 from retrograph import __version__
 from retrograph.cli_data import _until_interrupted
 from retrograph.resolvers.import_stream import Progress
-from retrograph.rules.instant import format_instant, parse_instant
+from retrograph.rules.instant import LATEST, format_instant, parse_instant
 from retrograph.schema.schema import sdl
 from tests.command import refused, retrograph
 from tests.resolvers.files import Line, edge, invalidate, node, supersede, text
@@ -225,7 +225,8 @@ def test_tail_says_where_it_starts() -> None:
 
 
 def test_tail_refuses_a_cursor_that_is_none(graph: Path) -> None:
-    refused("INVALID_CURSOR", "tail", "--once", "--after", "x")
+    for cursor in ("x", "-1-0", "0--1", f"{LATEST}-0"):
+        refused("INVALID_CURSOR", "tail", "--once", "--after", cursor)
     refused("NOT_FOUND", "tail", "--fleet", "4")
 
 
