@@ -25,7 +25,8 @@ def list_edges(
 ) -> Page[EdgeRecord]:
     """A page of edges by id, after the id `after`: of these types, out of and into these nodes.
 
-    Raises `NotFound` where an end that is given is no node at the instant.
+    Before all history there is none. Raises `NotFound` where an end that is given is no node at
+    the instant.
     """
     check_first(first)
     ends = {"source": source, "target": target}
@@ -34,6 +35,8 @@ def list_edges(
         check_ref(ref, path)
     kinds = None if types is None else frozenset(types)
     with scope.snapshot(fleet_id, at) as snapshot:
+        if snapshot.blank:
+            return Page([], has_next=False, as_of=snapshot.instant)
         ids = require_nodes(snapshot, named)
         wanted = EdgeFilter(kinds, *(None if ref is None else ids[ref] for ref in ends.values()))
         return edges.page_edges(snapshot, wanted, first, after)

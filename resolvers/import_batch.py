@@ -88,6 +88,12 @@ class Batch:
             batch = self.fleets[fleet_id] = FleetBatch()
         return batch
 
+    def fields(self, fleet_id: int, key: str | None) -> dict[str, Any]:
+        """What the node lines of the file give of a node, by name inside; nothing if none does."""
+        part = self.fleets.get(fleet_id)
+        place = None if part is None or key is None else part.keys.get(key)
+        return part.nodes[place].fields if part and place in part.nodes else {}
+
     def no_node(self, line: int, fleet_id: int, key: str) -> ImportRejected:
         """The refusal of a line that names a node which its fleet doesn't have."""
         for other, batch in self.fleets.items():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
+from retrograph.resolvers.import_gzip import BLOCK, Unpacked
 from retrograph.rules.errors import ImportRejected
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
@@ -17,7 +17,6 @@ MAX_LINE_BYTES = 4 * 1024 * 1024
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done, how much of it is done, and of how much, where that is known."""
 
-_BLOCK = 256 * 1024
 _GZIP = b"\x1f\x8b"
 _FOREIGN = {
     b"BZh": "bzip2",
@@ -33,12 +32,13 @@ def import_lines(
     """The lines of `source` with their numbers from 1; gzip is known by its first bytes.
 
     `size` is that of the source in bytes, for the progress.  Raises `ImportRejected` for a line
-    over `MAX_LINE_BYTES`, and for gzip data that is cut off or damaged.
+    over `MAX_LINE_BYTES`, and for gzip data that is cut off or damaged: by the line after those
+    that do unpack whole.  So it does where the source can't be read on.
     """
     counted = _Counted(source, size, progress)
     number = 0
     try:
-        with io.BufferedReader(counted, _BLOCK) as buffered:
+        with io.BufferedReader(counted, BLOCK) as buffered:
             read = _decompressed(buffered).readline
             for line in iter(partial(read, MAX_LINE_BYTES + 1), b""):
                 number += 1
@@ -47,8 +47,10 @@ def import_lines(
                 yield number, line
     except EOFError:
         raise ImportRejected(number + 1, "The gzip data is cut off here.") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
+    except zlib.error as error:
         raise ImportRejected(number + 1, f"The gzip data is damaged: {error}.") from None
+    except OSError as error:
+        raise ImportRejected(number + 1, f"It can't be read: {error.strerror or error}.") from error
 
 
 class _Counted(io.RawIOBase):
@@ -73,8 +75,8 @@ class _Counted(io.RawIOBase):
 def _decompressed(buffered: io.BufferedReader[Any]) -> io.BufferedReader[Any]:
     head = buffered.peek(8)
     if head.startswith(_GZIP):
-        packed = gzip.GzipFile(fileobj=cast(BinaryIO, buffered), mode="rb")
-        return io.BufferedReader(cast(io.RawIOBase, packed), _BLOCK)
+        packed = iter(partial(buffered.read1, BLOCK), b"")
+        return io.BufferedReader(Unpacked(packed), BLOCK)
     for magic, name in _FOREIGN.items():
         if head.startswith(magic):
             raise ImportRejected(

@@ -26,7 +26,7 @@ def pin_node(
     reason: str | None = None,
     expected_version: str | None = None,
 ) -> NodePinned:
-    """Pins or unpins a node; what is so already stays as it is.
+    """Pins or unpins a node; what is so already stays as it is, and a pin keeps its reason.
 
     Unpinning gives the node the projected severity that cascades left on it, as a run of its own.
     Raises `NotFound`, `VersionConflict`.
@@ -37,14 +37,19 @@ def pin_node(
     def job(write: Write) -> NodePinned:
         node = require_node(write.snapshot, ref, ("input", "node"))
         check_version(node, expected_version, ("input", "expectedVersion"))
-        run = None
-        if (node.pinned, node.pin_reason) != (pinned, reason if pinned else None):
-            set_pin(write, node, pinned=pinned, reason=reason)
+        run, wanted = None, _pin_reason(node, reason) if pinned else None
+        if (node.pinned, node.pin_reason) != (pinned, wanted):
+            set_pin(write, node, pinned=pinned, reason=wanted)
             run = None if pinned else _release(write, node, reason)
         after = nodes_by_id(write.snapshot, [node.id])[node.id]
         return NodePinned(write.instant, after, run)
 
     return scope.write(fleet_id, job)
+
+
+def _pin_reason(node: NodeRecord, reason: str | None) -> str | None:
+    """The reason of a pin that is asked for: that of an earlier one, unless another is given."""
+    return node.pin_reason if reason is None else reason
 
 
 def _release(write: Write, node: NodeRecord, reason: str | None) -> RunRecord | None:

@@ -25,9 +25,12 @@ class Preview:
 def preview_invalidation(
     scope: Scope, fleet_id: int, root: NodeRef, effect: Validity, at: int | None
 ) -> Preview:
-    """Computes the cascade; raises `NotFound`, `InvalidInput`, `RunTooLarge`."""
+    """Computes the cascade, which is empty before all history.
+
+    Raises `NotFound` where the root is no node at the instant, `InvalidInput`, `RunTooLarge`.
+    """
     check_effect(effect, ("effect",))
     with scope.snapshot(fleet_id, at) as snapshot:
-        node = require_node(snapshot, root, ("root",))
-        fallen = cascade(scope.store.graph(snapshot), Seeds(roots={node.id: effect}))
+        ids = [] if snapshot.blank else [require_node(snapshot, root, ("root",)).id]
+        fallen = cascade(scope.store.graph(snapshot), Seeds(roots=dict.fromkeys(ids, effect)))
         return Preview(snapshot.instant, plan_hash(fallen), fallen)

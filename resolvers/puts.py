@@ -24,6 +24,11 @@ from retrograph.storage.nodes import find_nodes, nodes_by_id
 from retrograph.storage.records import NodeRecord, NodeRef, RunRecord
 from retrograph.storage.write import Write
 
+CHANGED_REASON = "CONTENT_CHANGED"
+"""The reason of a run that changed content starts."""
+CHANGED_EFFECT = Validity.POTENTIALLY_STALE
+"""What changed content passes to what rests on it."""
+
 _NO_CONTENT = Content(payload=None, contract_hash=None, base_confidence=1.0, expires_at=None)
 
 
@@ -77,7 +82,7 @@ def propagate_changes(write: Write, changed: Sequence[int]) -> list[RunRecord]:
     runs = []
     for node_id in changed:
         fallen = write.cascade(Seeds(touched=[node_id]))
-        order = RunOrder(node_id, Validity.POTENTIALLY_STALE, "CONTENT_CHANGED")
+        order = RunOrder(node_id, CHANGED_EFFECT, CHANGED_REASON)
         runs.append(record_run(write, order, fallen))
     return runs
 

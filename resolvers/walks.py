@@ -53,7 +53,10 @@ def neighbourhood(
     first: int,
     at: int | None = None,
 ) -> Neighbourhood:
-    """What lies around the roots, cut off at `first` nodes; `NotFound` for an unknown root."""
+    """What lies around the roots, cut off at `first` nodes; before all history, nothing.
+
+    Raises `NotFound` where a root is no node at the instant.
+    """
     check_depth(max_depth)
     check_first(first)
     check_batch(len(roots), MAX_FIRST, field=("roots",))
@@ -61,6 +64,8 @@ def neighbourhood(
     for ref, path in named:
         check_ref(ref, path)
     with scope.snapshot(fleet_id, at) as snapshot:
+        if snapshot.blank:
+            return Neighbourhood([], [], truncated=False, as_of=snapshot.instant)
         ids = require_nodes(snapshot, named)
         return walks.neighbourhood(
             snapshot, [ids[ref] for ref in roots], direction, max_depth=max_depth, first=first
@@ -80,7 +85,7 @@ def find_paths(  # noqa: PLR0913, PLR0917 (what a search takes)
 ) -> Page[PathRecord]:
     """A page of simple paths, after the path `after`; by propagating edges unless types are given.
 
-    Raises `NotFound` where an end is no node at the instant.
+    Before all history there is none. Raises `NotFound` where an end is no node at the instant.
     """
     check_depth(max_depth, MAX_PATH_DEPTH)
     check_first(first)
@@ -89,6 +94,8 @@ def find_paths(  # noqa: PLR0913, PLR0917 (what a search takes)
         check_ref(ref, path)
     kinds = PROPAGATING if types is None else types
     with scope.snapshot(fleet_id, at) as snapshot:
+        if snapshot.blank:
+            return Page([], has_next=False, as_of=snapshot.instant)
         ids = require_nodes(snapshot, named)
         ends = ids[source], ids[target]
         return paths.page_paths(

@@ -12,6 +12,7 @@ from typing import ParamSpec, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
@@ -20,10 +21,12 @@ from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.errors import StorageError
 from retrograph.schema.bell import Bell
 from retrograph.schema.context import Caller
+from retrograph.schema.hosts import HostGuard
 from retrograph.schema.http import HttpEndpoint, Refused, error_response
 from retrograph.schema.schema import make_schema
 from retrograph.schema.websocket import SocketEndpoint
 from retrograph.schema.wire import write_json
+from retrograph.settings import is_loopback
 from retrograph.storage.store import Store
 
 WORKERS = 16
@@ -37,13 +40,14 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-def create_app(store: Store, *, tenant_id: int = 1) -> Starlette:
+def create_app(store: Store, *, tenant_id: int = 1, loopback_only: bool = True) -> Starlette:
     """The application over an open store, which stays the caller's to close.
 
-    Whoever asks acts for the tenant, on every fleet, in every role: keep it to this machine.
+    Whoever asks acts for the tenant, on every fleet, in every role: keep it to this machine. With
+    `loopback_only` it answers only to the machine's own names, and sockets only to its own pages.
     """
     scope = Scope(store, tenant_id, fleet_ids=None, roles=frozenset(Role))
-    schema = make_schema()
+    schema, trusted = make_schema(), is_loopback if loopback_only else _nobody
 
     def find_caller(connection: HTTPConnection) -> Caller:
         return Caller(scope, connection.app.state.workers, connection.app.state.bell)
@@ -58,10 +62,11 @@ def create_app(store: Store, *, tenant_id: int = 1) -> Starlette:
     app = Starlette(
         routes=[
             Route("/graphql", HttpEndpoint(schema, find_caller).answer, methods=["GET", "POST"]),
-            WebSocketRoute("/graphql", SocketEndpoint(schema, find_caller)),
+            WebSocketRoute("/graphql", SocketEndpoint(schema, find_caller, trusted)),
             Route("/health/live", _live),
             Route("/health/ready", ready),
         ],
+        middleware=[Middleware(HostGuard, is_trusted=trusted)] if loopback_only else [],
         exception_handlers={HTTPException: _refusal, Exception: _failure},
         lifespan=lambda app: _lifespan(app, store),
     )
@@ -100,6 +105,10 @@ async def _poll(app: Starlette, store: Store) -> None:
 async def _in_worker(app: Starlette, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     call = partial(work, *args, **kwargs)
     return await asyncio.get_running_loop().run_in_executor(app.state.workers, call)
+
+
+def _nobody(_: str) -> bool:
+    return False
 
 
 async def _live(_: Request) -> Response:

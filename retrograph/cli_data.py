@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import gzip
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import click
 
-from retrograph.cli_options import Instant, open_scope, progress_bars, takes_settings
+from retrograph.cli_options import (
+    Instant,
+    database_file,
+    open_scope,
+    progress_bars,
+    takes_settings,
+)
+from retrograph.cli_output import STDIO, output, standard_output
 from retrograph.resolvers.export_graph import export_graph
 from retrograph.resolvers.import_graph import Imported, import_graph
 from retrograph.resolvers.import_stream import Progress
@@ -21,8 +27,6 @@ from retrograph.schema.schema import sdl
 from retrograph.settings import Settings
 from retrograph.storage.records import RunStatus
 from retrograph.storage.store import open_store
-
-_STDIO = "-"
 
 
 @click.command("import")
@@ -46,14 +50,16 @@ def import_file(settings: Settings, file: str) -> None:
 
 @click.command("export")
 @click.option("--as-of", "at", type=Instant(), metavar="INSTANT", help="The last one by default.")
-@click.option("-o", "--output", default=_STDIO, metavar="FILE", help="Gzip if it ends with .gz.")
+@click.option(
+    "-o", "--output", "file", default=STDIO, metavar="FILE", help="Gzip if it ends with .gz."
+)
 @takes_settings("database", "tenant", "fleet")
-def export_file(settings: Settings, at: int | None, output: str) -> None:
+def export_file(settings: Settings, at: int | None, file: str) -> None:
     """Export the fleet as it was at an instant, as JSON Lines that `import` takes."""
     with open_scope(settings) as scope, progress_bars() as tell:
         lines = export_graph(scope, settings.fleet, at)
         first = next(lines, b"")  # whatever is wrong with the request shows before a file is made
-        with _output(output) as sink:
+        with output(file, database_file(settings)) as sink:
             sink.write(first)
             for number, line in enumerate(lines, 2):
                 sink.write(line)
@@ -72,7 +78,7 @@ def migrate(settings: Settings) -> None:
 @click.command("sdl")
 def print_sdl() -> None:
     """Print the GraphQL schema."""
-    click.echo(sdl(), nl=False)
+    standard_output().write(sdl().encode())
 
 
 @contextmanager
@@ -94,34 +100,13 @@ def _until_interrupted(tell: Progress) -> Iterator[Progress]:
 
 @contextmanager
 def _input(file: str) -> Iterator[tuple[BinaryIO, int | None]]:
-    if file == _STDIO:
+    if file == STDIO:
+        if sys.stdin is None:
+            raise ConfigurationError("The standard input is closed; open it, or name a file.")
         yield sys.stdin.buffer, None
         return
     with Path(file).open("rb") as source:
         yield source, Path(file).stat().st_size or None
-
-
-@contextmanager
-def _output(file: str) -> Iterator[BinaryIO]:
-    """Where an export goes; a file is there when it is complete, and not before."""
-    if file == _STDIO:
-        yield sys.stdout.buffer
-        return
-    partial = Path(f"{file}.partial")
-    try:
-        with partial.open("wb") as sink:
-            if file.endswith(".gz"):
-                with gzip.GzipFile("", "wb", 6, sink, 0) as packed:
-                    yield cast(BinaryIO, packed)
-            else:
-                yield sink
-        partial.replace(file)
-    except OSError as error:
-        raise ConfigurationError(
-            f"{file} can't be written: {error.strerror}. Name another file."
-        ) from error
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _summary(done: Imported) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,6 +19,8 @@ from retrograph.settings import DEFAULTS, PREFIX, Settings, load_settings
 from retrograph.storage.store import open_store
 
 Command = Callable[..., None]
+
+_SQLITE = "sqlite:///"
 
 _SETTINGS = {
     "database": ("FILE", "The database: a file, or a URL sqlite:///path."),
@@ -46,6 +49,12 @@ def takes_settings(*names: str, defaults: Settings = DEFAULTS) -> Callable[[Comm
         return decorated
 
     return decorate
+
+
+def database_file(settings: Settings) -> Path | None:
+    """The file that holds the database, or None where none does."""
+    file = settings.database.removeprefix(_SQLITE)
+    return None if "://" in file else Path(file)
 
 
 class Instant(click.ParamType[int]):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 import click
 import orjson
 
 from retrograph.cli_options import open_scope, takes_settings
+from retrograph.cli_output import standard_output
 from retrograph.resolvers.events import list_events
 from retrograph.resolvers.inputs import Invalidation
 from retrograph.resolvers.invalidate import invalidate
@@ -51,14 +51,20 @@ def invalidate_node(settings: Settings, key: str, reason: str, effect: str, firs
 
 
 @click.command("tail")
-@click.option("--after", metavar="CURSOR", help="Start behind this event; 0-0 is the beginning.")
+@click.option(
+    "--after",
+    metavar="CURSOR",
+    help="Start behind this event; 0-0 is the beginning. By default, what comes from now on; with "
+    "--once, from the beginning.",
+)
 @click.option("--once", is_flag=True, help="Stop at the last event instead of waiting for more.")
 @takes_settings("database", "tenant", "fleet")
 def tail(settings: Settings, after: str | None, once: bool) -> None:
     """Print the fleet's events as JSON Lines, as they come.
 
-    It starts with what comes from now on, or with --once at the beginning; --after goes on behind
-    an event that was printed before. Nothing is left out and nothing comes twice.
+    It waits for what comes from now on; --once prints what is there, from the beginning, and ends.
+    --after goes on behind an event that was printed before. Nothing is left out and nothing comes
+    twice.
     """
     position = None if after is None else decode_event_cursor(after)
     with open_scope(settings) as scope:
@@ -87,7 +93,7 @@ def _print_events(
     page = list_events(scope, fleet_id, None, after, MAX_FIRST)
     ids = {event.node_id for event in page.rows if event.node_id is not None}
     nodes = load_nodes(scope, fleet_id, page.as_of, ids)
-    out = sys.stdout.buffer
+    out = standard_output()
     for event in page.rows:
         out.write(_event_line(event, nodes))
     out.flush()

@@ -49,7 +49,7 @@ class Change:
 
 def change_cursors(fleet_id: int, since: int) -> ListCursors:
     """The cursors of a feed: the instant of a change, 0 for a node or 1 for an edge, and its id."""
-    return ListCursors("changes", (int, int, int), fleet_id, (since,))
+    return ListCursors("changes", (int, int, int), fleet_id, since)
 
 
 def change_connection(

@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
 from typing import Any
+
+import orjson
 
 from retrograph.rules.cursor import Keyset, Shape, decode_cursor, encode_cursor
 from retrograph.rules.errors import InvalidCursor
 from retrograph.rules.instant import format_instant
 
+_DIGITS = 12
+"""Hexadecimal digits that tell the arguments of one list from those of another."""
 
-@dataclass(frozen=True, slots=True)
+
 class ListCursors:
-    """The cursors of one list: its `kind`, the fleet and the owner it is read for, its shape.
+    """The cursors of one list: its `kind`, the shape of a row's position, its fleet, and `asked`.
 
-    `owner` are the ids that tell this list from others of its kind, such as the node whose edges
-    it holds; a cursor of another owner is refused.
+    `asked` is all that decides which rows the list has, its owner and its arguments: a cursor of a
+    list that was asked for anything else is refused.
     """
 
-    kind: str
-    shape: Shape
-    fleet_id: int
-    owner: tuple[int, ...] = ()
+    def __init__(self, kind: str, shape: Shape, fleet_id: int, *asked: object) -> None:
+        self._kind = kind
+        self._shape = shape
+        self._fleet_id = fleet_id
+        self._asked = asked
 
     def encode(self, at: int, *position: int | str) -> str:
         """The cursor of the row at `position`, read at `at`."""
-        return encode_cursor(self._name(), at, *position)
+        return encode_cursor(self._name, at, *position)
 
     def decode(self, after: str | None) -> Keyset | None:
         """Where and when a list goes on; raises `InvalidCursor` for a cursor of another list."""
-        return None if after is None else decode_cursor(after, self._name(), None, self.shape)
+        return None if after is None else decode_cursor(after, self._name, None, self._shape)
 
+    @cached_property
     def _name(self) -> str:
-        return ":".join((self.kind, str(self.fleet_id), *map(str, self.owner)))
+        asked = orjson.dumps(self._asked, default=_ordered, option=orjson.OPT_SORT_KEYS)
+        return f"{self._kind}:{self._fleet_id}:{sha256(asked).hexdigest()[:_DIGITS]}"
 
 
 def same_instant(after: Keyset | None, at: int) -> None:
@@ -51,3 +59,10 @@ def position_of(after: Keyset | None) -> Any:
     if after is None:
         return None
     return after.position[0] if len(after.position) == 1 else after.position
+
+
+def _ordered(value: object) -> object:
+    """A set as the list that is the same for every set equal to it."""
+    if isinstance(value, frozenset):
+        return sorted(value)
+    raise TypeError(f"no argument of a list: {value!r}")

@@ -14,6 +14,7 @@ from retrograph.rules.errors import RetrographError
 from retrograph.schema.limits import TOO_COMPLEX
 
 INTERNAL = "INTERNAL_ERROR"
+_UNREADABLE = {"code": "BAD_USER_INPUT"}
 _NO_OPERATION = (MissingQueryError, CannotGetOperationTypeError)
 
 _log = logging.getLogger(__name__)
@@ -28,6 +29,8 @@ def present(error: GraphQLError, *, validated: bool) -> GraphQLError:
     cause = _cause(error)
     if isinstance(cause, RetrographError):
         shown = _shown(error, cause.message, _extensions(cause))
+    elif isinstance(cause, ValueError) and not validated:
+        shown = _shown(error, "A number of the document has too many digits.", dict(_UNREADABLE))
     elif cause is None or isinstance(cause, _NO_OPERATION):
         code: dict[str, object] = {"code": _code(error, validated=validated or cause is not None)}
         shown = _shown(error, error.message, code | (error.extensions or {}))

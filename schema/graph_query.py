@@ -26,7 +26,7 @@ from retrograph.schema.edge import MemoryEdge, edge_connection, read_types
 from retrograph.schema.enums import Direction, EdgeType
 from retrograph.schema.neighbourhood import Neighbourhood
 from retrograph.schema.node import MemoryNode, node_connection
-from retrograph.schema.path import DependencyPath, path_connection, path_cursors, path_position
+from retrograph.schema.path import DependencyPath, path_connection, path_position
 
 
 @strawberry.type(description="What is believed.")
@@ -59,7 +59,7 @@ class GraphQuery:
     ) -> Connection[MemoryNode]:
         fleet = read_fleet(fleet_id)
         wanted = (filter or inputs.NodeFilter()).read()
-        cursors = ListCursors("nodes", (int,), fleet)
+        cursors = ListCursors("nodes", (int,), fleet, wanted)
         keyset = cursors.decode(after)
         at = await info.context.at(fleet, as_of, keyset)
         page = await info.context.call(list_nodes, fleet, wanted, first, position_of(keyset), at)
@@ -80,7 +80,7 @@ class GraphQuery:
     ) -> Connection[MemoryEdge]:
         fleet = read_fleet(fleet_id)
         wanted = (filter or inputs.EdgeFilter()).read()
-        cursors = ListCursors("edges", (int,), fleet)
+        cursors = ListCursors("edges", (int,), fleet, *wanted)
         keyset = cursors.decode(after)
         at = await info.context.at(fleet, as_of, keyset)
         page = await info.context.call(list_edges, fleet, *wanted, first, position_of(keyset), at)
@@ -116,21 +116,13 @@ class GraphQuery:
         as_of: AsOf = None,
     ) -> SearchConnection[DependencyPath]:
         fleet = read_fleet(fleet_id)
-        ends = from_.read(("from",)), to.read(("to",))
-        keyset = path_cursors(fleet).decode(after)
+        asked = from_.read(("from",)), to.read(("to",)), read_types(types), max_depth
+        cursors = ListCursors("paths", (int, ...), fleet, *asked)
+        keyset = cursors.decode(after)
         at = await info.context.at(fleet, as_of, keyset)
-        page = await info.context.call(
-            find_paths,
-            fleet,
-            *ends,
-            read_types(types),
-            max_depth,
-            first,
-            path_position(keyset),
-            at,
-        )
+        page = await info.context.call(find_paths, fleet, *asked, first, path_position(keyset), at)
         same_instant(keyset, page.as_of)
-        return path_connection(page, fleet, after)
+        return path_connection(page, fleet, cursors, after)
 
     @strawberry.field(
         description=(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -19,6 +20,8 @@ from retrograph.schema.limits import MAX_BODY_BYTES
 from retrograph.schema.negotiation import GRAPHQL_RESPONSE, JSON, negotiate
 from retrograph.schema.schema import Schema
 from retrograph.schema.wire import NotJson, read_json, write_json
+
+_log = logging.getLogger(__name__)
 
 
 class Refused(Exception):
@@ -159,6 +162,7 @@ async def _limited(request: Request) -> bytes:
                 raise Refused(413, most, "PAYLOAD_TOO_LARGE", {"connection": "close"})
             chunks.append(chunk)
     except ClientDisconnect:
+        _log.debug("a client left in the middle of its body")
         raise Refused(400, "The body ended before its end.") from None
     return b"".join(chunks)
 

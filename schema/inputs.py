@@ -210,7 +210,9 @@ class PinNodeInput:
             "it, as a run of its own."
         )
     )
-    reason: str | None = strawberry.field(default=None, description="Why.")
+    reason: str | None = strawberry.field(
+        default=None, description="Why; left out, a pin that is there already keeps its reason."
+    )
     expected_version: strawberry.ID | None = strawberry.field(
         default=None, description="The `versionId` that it must have; else nothing is changed."
     )

@@ -98,12 +98,18 @@ class MemoryNode:
         found = await info.context.loaders.evidence.find(record.id, record.fleet_id, record.as_of)
         return [Evidence.of(each) for each in found or ()]
 
-    @strawberry.field(description="Its versions up to `asOf`, newest first, each as it was.")
+    @strawberry.field(
+        description=(
+            "Its versions up to `asOf`, newest first. The scalar fields of each are as they were; "
+            "what is nested in it (`evidence`, edges, walks, the run and the path of `staleness`) "
+            "is read at the instant of the query, `asOf`."
+        )
+    )
     async def history(
         self, info: Info, first: First = 50, after: After = None
     ) -> Connection[MemoryNode]:
         record = self.record
-        cursors = ListCursors("history", (int,), record.fleet_id, (record.id,))
+        cursors = ListCursors("history", (int,), record.fleet_id, record.id)
         keyset = cursors.decode(after)
         same_instant(keyset, record.as_of)
         page = await info.context.loaders.history.load(
@@ -184,7 +190,8 @@ async def _edges(
     first: int,
     after: str | None,
 ) -> Connection[edge.MemoryEdge]:
-    cursors = ListCursors(side, (int,), record.fleet_id, (record.id,))
+    wanted = edge.read_types(types)
+    cursors = ListCursors(side, (int,), record.fleet_id, record.id, wanted)
     keyset = cursors.decode(after)
     same_instant(keyset, record.as_of)
     page = await context.loaders.edges_around.load(
@@ -192,7 +199,7 @@ async def _edges(
         record.fleet_id,
         record.as_of,
         side == "outgoing",
-        edge.read_types(types),
+        wanted,
         first,
         position_of(keyset),
     )
@@ -207,7 +214,7 @@ async def _walk(
     first: int,
     after: str | None,
 ) -> SearchConnection[reached.Reached]:
-    cursors = ListCursors(direction.name, (int, int), record.fleet_id, (record.id,))
+    cursors = ListCursors(direction.name, (int, int), record.fleet_id, record.id, max_depth)
     keyset = cursors.decode(after)
     same_instant(keyset, record.as_of)
     page = await context.loaders.reached.load(

@@ -109,7 +109,7 @@ class PastQuery:
     ) -> Connection[InvalidationRun]:
         fleet = read_fleet(fleet_id)
         wanted = (filter or inputs.RunFilter()).read()
-        cursors = ListCursors("runs", (int,), fleet)
+        cursors = ListCursors("runs", (int,), fleet, wanted)
         keyset = cursors.decode(after)
         at = await info.context.at(fleet, None, keyset)
         page = await info.context.call(list_runs, fleet, wanted, first, position_of(keyset), at)

@@ -38,13 +38,11 @@ class DependencyPath:
         return cls(fleet_id=fleet_id, at=at, record=record, length=len(record.edges))
 
 
-def path_cursors(fleet_id: int) -> ListCursors:
-    """The cursors of paths: the ids of a path's nodes, then those of its edges."""
-    return ListCursors("paths", (int, ...), fleet_id)
-
-
 def path_position(after: Keyset | None) -> PathRecord | None:
-    """The path that a cursor names; raises `InvalidCursor` where its ids make none."""
+    """The path that a cursor names by the ids of its nodes, then those of its edges.
+
+    Raises `InvalidCursor` where they make none.
+    """
     if after is None:
         return None
     count = len(after.position) // 2
@@ -54,10 +52,9 @@ def path_position(after: Keyset | None) -> PathRecord | None:
 
 
 def path_connection(
-    page: Page[PathRecord], fleet_id: int, after: str | None
+    page: Page[PathRecord], fleet_id: int, cursors: ListCursors, after: str | None
 ) -> SearchConnection[DependencyPath]:
     """A page of paths, shortest first."""
-    cursors = path_cursors(fleet_id)
     return connect_search(
         page,
         [DependencyPath.of(row, fleet_id, page.as_of) for row in page.rows],

@@ -37,7 +37,8 @@ class InvalidationPreview:
     def impacts(
         self, kind: ImpactKindFilter = None, first: First = 100, after: After = None
     ) -> Connection[Impact]:
-        cursors = ListCursors("preview", (int,), self.fleet_id)
+        root = self.preview.cascade.nodes[:1]  # two roots of a circle have the same plan
+        cursors = ListCursors("preview", (int,), self.fleet_id, self.plan_hash, root, kind)
         keyset = cursors.decode(after)
         same_instant(keyset, self.as_of)
         page = _page(self.preview, kind, check_first(first), position_of(keyset))

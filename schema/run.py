@@ -61,7 +61,7 @@ class InvalidationRun:
         after: After = None,
     ) -> Connection[ImpactLink]:
         record = self.record
-        cursors = ListCursors("impacts", (int,), record.fleet_id, (record.id,))
+        cursors = ListCursors("impacts", (int,), record.fleet_id, record.id, kind)
         keyset = cursors.decode(after)
         same_instant(keyset, record.as_of)
         page = await info.context.loaders.impacts.load(

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Any, NewType
 
 import orjson
 import strawberry
+from graphql import (
+    EnumValueNode,
+    ListValueNode,
+    ObjectValueNode,
+    ValueNode,
+    VariableNode,
+    value_from_ast_untyped,
+)
 
 from retrograph.rules.errors import InvalidInput
 from retrograph.rules.instant import format_instant, parse_instant
@@ -32,6 +41,28 @@ def _read_json(value: Any) -> Any:
     return value
 
 
+def _read_json_literal(node: ValueNode, variables: dict[str, Any] | None = None) -> Any:
+    _check_literal(node, variables or {})
+    return value_from_ast_untyped(node, variables)
+
+
+def _check_literal(node: ValueNode, variables: dict[str, Any]) -> None:
+    """Refuses names of enums, which GraphQL has and JSON hasn't; NaN is spelt like one."""
+    if isinstance(node, EnumValueNode):
+        raise InvalidInput(f"{node.value} is no JSON value; write a string in quotes, or null.")
+    if isinstance(node, VariableNode) and isinstance(variables.get(node.name.value), Enum):
+        raise InvalidInput(
+            f"${node.name.value} holds the name of an enum, which is no JSON value; declare it as "
+            "a String."
+        )
+    if isinstance(node, ListValueNode):
+        for each in node.values:
+            _check_literal(each, variables)
+    if isinstance(node, ObjectValueNode):
+        for field in node.fields:
+            _check_literal(field.value, variables)
+
+
 SCALARS: Mapping[object, ScalarDefinition] = {
     DateTime: strawberry.scalar(
         name="DateTime",
@@ -53,5 +84,6 @@ SCALARS: Mapping[object, ScalarDefinition] = {
         ),
         serialize=orjson.loads,
         parse_value=_read_json,
+        parse_literal=_read_json_literal,
     ),
 }

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 
 import strawberry
 
-from retrograph.resolvers.events import list_events
+from retrograph.resolvers.events import check_reached, list_events
 from retrograph.rules.cursor import decode_event_cursor
 from retrograph.rules.limits import MAX_ID
 from retrograph.schema.arguments import (
@@ -42,6 +42,7 @@ class Subscription:
         fleet = read_fleet(fleet_id)
         start = None if after is None else decode_event_cursor(after)
         clock = await info.context.at(fleet)
+        check_reached(start, clock)
         position = (clock, MAX_ID) if start is None else start
         return _follow(info.context, fleet, read_event_types(types), position)
 
@@ -66,6 +67,6 @@ async def _follow(
             if page.has_next:
                 position = page.rows[-1].at, page.rows[-1].ordinal
                 continue
-            # Whatever was committed later has a later instant.
-            position = max(position, (page.as_of, MAX_ID))
+            # Whatever is committed later has a later instant.
+            position = page.as_of, MAX_ID
             await waiter.wait()

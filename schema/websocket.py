@@ -24,6 +24,7 @@ from strawberry.subscriptions.protocols.graphql_transport_ws.handlers import (
 from strawberry.subscriptions.protocols.graphql_transport_ws.types import Message
 
 from retrograph.schema.context import Caller
+from retrograph.schema.hosts import IsTrusted, is_origin_of
 from retrograph.schema.schema import Schema
 from retrograph.schema.wire import NotJson, read_json, write_json
 
@@ -59,11 +60,19 @@ class _Handler(BaseGraphQLTransportWSHandler[Caller, None]):
 
 
 class SocketEndpoint(GraphQL[Caller, None]):
-    """Serves sockets on one route; `find_caller` tells who asks."""
+    """Serves sockets on one route; `find_caller` tells who asks.
+
+    A page may open one from the host it asks, or from one that `is_trusted`.
+    """
 
     graphql_transport_ws_handler_class = _Handler
 
-    def __init__(self, schema: Schema, find_caller: Callable[[WebSocket], Caller]) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        find_caller: Callable[[WebSocket], Caller],
+        is_trusted: IsTrusted,
+    ) -> None:
         super().__init__(
             schema,
             graphql_ide=None,
@@ -71,6 +80,11 @@ class SocketEndpoint(GraphQL[Caller, None]):
             connection_init_wait_timeout=PATIENCE,
         )
         self._find_caller = find_caller
+        self._is_trusted = is_trusted
+
+    def is_websocket_origin_allowed(self, request: Request | WebSocket, origin: str) -> bool:
+        """Whether a page from another origin than the one it asks may open a socket."""
+        return is_origin_of(origin, self._is_trusted)
 
     async def get_context(
         self, request: Request | WebSocket, response: Response | WebSocket

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import insert, select
 
 from retrograph.rules.errors import IdempotencyKeyReused
+from retrograph.storage.has_key import has_key
 from retrograph.storage.tables import idempotency
 from retrograph.storage.write import Write
 
@@ -18,7 +19,7 @@ def recorded_run(write: Write, key: str, request_hash: str) -> int | None:
         select(idempotency.c.request_hash, idempotency.c.run_id).where(
             idempotency.c.tenant_id == write.snapshot.tenant_id,
             idempotency.c.fleet_id == write.snapshot.fleet_id,
-            idempotency.c.key == key,
+            has_key(idempotency.c.key, key),
         )
     ).one_or_none()
     if known is None:

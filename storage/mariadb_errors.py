@@ -31,6 +31,10 @@ _WAITED = "Another transaction held the database {name} for too long; try again.
 _FULL = "The server at {host} has no room left; free some space, or raise its limits."
 _BUSY = "The server at {host} has no connection left; end some, or raise its max_connections."
 _READ_ONLY = "The server at {host} may only be read; write to its primary."
+_TOO_LATE = (
+    "The server at {host} keeps no instant after 2038-01-19 (2106-02-07 from version 11.5 on); "
+    "check this machine's clock, or move to a later version."
+)
 _PACKET = "The server at {host} takes no text so long; raise its max_allowed_packet."
 
 _MEANINGS: dict[int, tuple[type[StorageError], str]] = {
@@ -41,6 +45,7 @@ _MEANINGS: dict[int, tuple[type[StorageError], str]] = {
     **dict.fromkeys((1021, 1041, 1114), (DatabaseUnavailable, _FULL)),
     **dict.fromkeys((1040, 1203, 1226), (DatabaseUnavailable, _BUSY)),
     **dict.fromkeys((1153, 1301), (DatabaseUnavailable, _PACKET)),
+    1231: (DatabaseUnavailable, _TOO_LATE),
     **dict.fromkeys(_GONE_NUMBERS, (DatabaseUnavailable, _GONE)),
     **dict.fromkeys((1205, _DEADLOCK), (DatabaseLocked, _WAITED)),
     **dict.fromkeys((1290, 1792, 1836), (DatabaseReadOnly, _READ_ONLY)),

@@ -84,9 +84,13 @@ class MariadbProfile:
         return DirectWriter(self, make_group)
 
     def pin(self, connection: Connection, instant: int) -> None:
-        """The session's timestamp, exact to the microsecond as a decimal literal."""
+        """The session's timestamp, exact to the microsecond.
+
+        The server keeps it as a binary fraction and cuts it off: without the half of a microsecond
+        at its end, one in a hundred instants would become the one before.
+        """
         seconds, micros = divmod(instant, 1_000_000)
-        connection.exec_driver_sql(f"SET @@timestamp = {seconds}.{micros:06}")
+        connection.exec_driver_sql(f"SET @@timestamp = {seconds}.{micros:06}5")
 
     def take_ids(self, connection: Connection, name: str, count: int) -> int:  # noqa: ARG002
         """Apart from the transaction, so that no fleet waits for another's commit."""

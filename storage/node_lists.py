@@ -23,6 +23,7 @@ from retrograph.storage.as_of import Arm
 from retrograph.storage.aside import aside
 from retrograph.storage.driven import drive
 from retrograph.storage.filters import NodeFilter, after_prefix
+from retrograph.storage.has_key import has_key
 from retrograph.storage.id_set import id_rows, key_rows
 from retrograph.storage.nodes import nodes_by_id
 from retrograph.storage.pages import page_of
@@ -116,7 +117,7 @@ def _of_identity(given: Names) -> Iterator[ColumnElement[bool]]:
 
 def _ids_of_keys() -> Select[Any]:
     keys, named = key_rows(), node.alias("named")
-    found = drive(keys, (named, named.c.key == keys.c.value))
+    found = drive(keys, (named, has_key(named.c.key, keys.c.value)))
     return select(named.c.id).select_from(found).where(*scoped(named))
 
 

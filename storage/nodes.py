@@ -11,6 +11,7 @@ from sqlalchemy import Executable, Select, select
 from retrograph.rules.validity import Validity
 from retrograph.storage.as_of import Arm, over_arms
 from retrograph.storage.driven import drive
+from retrograph.storage.has_key import has_key
 from retrograph.storage.id_set import id_rows, key_rows
 from retrograph.storage.prepared import Frame, fetch, prepared, scoped, within_scope
 from retrograph.storage.presence import is_node
@@ -94,7 +95,7 @@ def node_record(
 @prepared
 def _ids_of_keys(frame: Frame) -> Executable:
     keys = key_rows()
-    joined = drive(keys, (node, node.c.key == keys.c.value))
+    joined = drive(keys, (node, has_key(node.c.key, keys.c.value)))
     return (
         select(node.c.id, node.c.key)
         .select_from(joined)

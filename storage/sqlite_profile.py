@@ -46,6 +46,7 @@ TIDY_WAL_BYTES = 16 * 1024 * 1024
 KEPT_WAL_BYTES = TIDY_WAL_BYTES // 4
 """What is left of a log that was copied back: a larger file would be tidied at every commit."""
 READERS = 8
+_HEADER = b"SQLite format 3\0"
 
 _MEANINGS: tuple[tuple[str, type[StorageError], str], ...] = (
     (
@@ -115,6 +116,7 @@ class SqliteProfile:
         """Opens or makes the file and brings its schema up to date."""
         if not migrate and not self._path.exists():
             raise DatabaseUnavailable(f"There is no database file {self._path}; name another.")
+        self._check_header()
         connection = self._connect()
         try:
             migrate_file(connection, self._path, migrate=migrate)
@@ -186,6 +188,13 @@ class SqliteProfile:
             self._watch.close()
         self._reader.dispose()
         self._writer.dispose()
+
+    def _check_header(self) -> None:
+        """SQLite takes a file of a few bytes for an empty one, and would write over it."""
+        with suppress(OSError), self._path.open("rb") as file:
+            header = file.read(len(_HEADER))
+            if header not in (b"", _HEADER):
+                raise NotADatabase(f"{self._path} is no SQLite database; name another file.")
 
     def _engine(self, begin: str, size: int, pragma: str) -> Engine:
         engine = create_engine(

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from retrograph.rules.errors import (
     ConfigurationError,
@@ -258,6 +259,10 @@ class Store:
                 _log.exception("a listener failed; the others are still told")
 
     def _raise_meaning(self, error: Exception) -> None:
+        if isinstance(error, PoolTimeout):
+            raise DatabaseUnavailable(
+                "Every connection was busy for too long; ask less at once, or try again."
+            ) from error
         meaning = self._profile.translate(error)
         if meaning is not None:
             raise meaning from error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from retrograph.cli import main
+from retrograph.cli_commands import commands
 from tests.shared import ROOT
 
 COMMAND = [sys.executable, "-W", "error", "-m", "retrograph.cli"]
@@ -22,10 +24,20 @@ PATIENCE = 60
 
 def retrograph(*words: str | Path, stdin: bytes | None = None) -> Result:
     """Runs a command in this process; fails the test for an error that isn't handled."""
-    result = CliRunner().invoke(main, [str(word) for word in words], input=stdin)
+    result = CliRunner().invoke(commands, [str(word) for word in words], input=stdin)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
+
+
+def refused(code: str, *words: str | Path, stdin: bytes | None = None) -> str:
+    """The message of a command that must fail with this code, on one line."""
+    result = retrograph(*words, stdin=stdin)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    match = re.fullmatch(rf"error: \[{code}\] (.+)\n", result.stderr)
+    assert match is not None, result.stderr
+    return match[1]
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -37,15 +49,24 @@ def environment(**more: str) -> dict[str, str]:
 @contextmanager
 def process(*words: str | Path, cwd: Path | None = None) -> Iterator[subprocess.Popen[str]]:
     """A command as a process with pipes; killed at the end, if it still runs."""
-    command = [*COMMAND, *map(str, words)]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, cwd=cwd, env=environment(), stdout=pipe, stderr=pipe, text=True
-    ) as running:
+    with start([*COMMAND, *map(str, words)], cwd, environment()) as running:
         try:
             yield running
         finally:
             running.kill()
+
+
+def start(command: list[str], cwd: Path | None, env: dict[str, str]) -> subprocess.Popen[str]:
+    """A process with pipes that SIGINT ends, though it may be ignored here.
+
+    A shell ignores it for what runs in the background, and a process inherits that.
+    """
+    pipe = subprocess.PIPE
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(command, cwd=cwd, env=env, stdout=pipe, stderr=pipe, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def next_line(running: subprocess.Popen[str]) -> str:

@@ -14,9 +14,9 @@ import pytest
 from retrograph import __version__
 from retrograph.cli_data import _until_interrupted
 from retrograph.resolvers.import_stream import Progress
-from retrograph.rules.instant import format_instant, parse_instant
+from retrograph.rules.instant import LATEST, format_instant, parse_instant
 from retrograph.schema.schema import sdl
-from tests.command import retrograph
+from tests.command import refused, retrograph
 from tests.resolvers.files import Line, edge, invalidate, node, supersede, text
 
 GRAPH: tuple[Line, ...] = (node("a"), node("b"), node("c"), edge("a", "b"), edge("b", "c"))
@@ -36,16 +36,6 @@ def graph(elsewhere: Path) -> Path:
     """The default database with a small graph in it."""
     assert retrograph("import", "-", stdin=text(GRAPH)).exit_code == 0
     return elsewhere / "retrograph.db"
-
-
-def refused(code: str, *words: str | Path, stdin: bytes | None = None) -> str:
-    """The message of a command that must fail with this code, on one line."""
-    result = retrograph(*words, stdin=stdin)
-    assert result.exit_code == 1
-    assert result.stdout == ""
-    match = re.fullmatch(rf"error: \[{code}\] (.+)\n", result.stderr)
-    assert match is not None, result.stderr
-    return match[1]
 
 
 def events(*words: str) -> list[dict[str, object]]:
@@ -133,9 +123,11 @@ def test_export_goes_to_a_file_when_it_is_complete(graph: Path, elsewhere: Path)
     retrograph("export", "--output", "graph.jsonl.gz")
     assert Path("graph.jsonl").read_bytes() == data
     assert gzip.decompress(Path("graph.jsonl.gz").read_bytes()) == data
-    assert not list(elsewhere.glob("*.partial"))
-    said = refused("CONFIGURATION", "export", "-o", "no/such/folder")
-    assert said.startswith("no/such/folder can't be written: No such file or directory.")
+    assert {path.name for path in elsewhere.iterdir()} == {
+        "retrograph.db",
+        "graph.jsonl",
+        "graph.jsonl.gz",
+    }
 
 
 def test_export_goes_back_in_time(graph: Path) -> None:
@@ -205,8 +197,36 @@ def test_tail_prints_each_event_once_in_order(graph: Path) -> None:
     assert events("--after", "0-0") == told
 
 
+def test_tail_starts_now_unless_it_is_told_otherwise(
+    graph: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it waits, an event comes and then the interruption."""
+
+    def wait(_: float) -> None:
+        if waited:
+            raise KeyboardInterrupt
+        waited.append(retrograph("invalidate", "b", "--reason", "wrong"))
+
+    waited: list[object] = []
+    monkeypatch.setattr("retrograph.cli_watch.time.sleep", wait)
+    retrograph("invalidate", "c", "--reason", "wrong")
+    said = retrograph("tail")
+    assert said.exit_code == 0
+    assert [json.loads(line)["node"]["key"] for line in said.stdout.splitlines()] == ["b"]
+    assert [event["node"] for event in events()] == [
+        {"id": "3", "key": "c"},
+        {"id": "2", "key": "b"},
+    ]
+
+
+def test_tail_says_where_it_starts() -> None:
+    said = " ".join(retrograph("tail", "--help").stdout.split())
+    assert "By default, what comes from now on; with --once, from the beginning." in said
+
+
 def test_tail_refuses_a_cursor_that_is_none(graph: Path) -> None:
-    refused("INVALID_CURSOR", "tail", "--once", "--after", "x")
+    for cursor in ("x", "-1-0", "0--1", f"{LATEST}-0"):
+        refused("INVALID_CURSOR", "tail", "--once", "--after", cursor)
     refused("NOT_FOUND", "tail", "--fleet", "4")
 
 

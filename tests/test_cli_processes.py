@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
 import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.command import COMMAND, PATIENCE, environment, next_line, process, retrograph
+from tests.command import COMMAND, PATIENCE, environment, next_line, process, retrograph, start
 from tests.resolvers.files import edge, node, text
+from tests.shared import ROOT
 
+BLANKS = b"\n" * 1_000_000
+UNWRITTEN = "The output can't be written: {}. It is not complete; send it elsewhere."
 GRAPH = text((node("a"), node("b"), edge("a", "b")))
 
 
@@ -94,7 +100,7 @@ def test_tail_prints_what_comes_from_now_on_and_goes_on_where_it_was(database: P
     assert retrograph(*words).stdout == second
 
 
-def test_a_reader_who_has_enough_is_no_error(database: Path) -> None:
+def test_a_reader_who_leaves_is_said(database: Path) -> None:
     big = text([node(f"n{i}", payload="x" * 100) for i in range(5_000)])
     retrograph("import", "-", "--database", database, stdin=big)
     with process("export", "--database", database) as export:
@@ -102,8 +108,126 @@ def test_a_reader_who_has_enough_is_no_error(database: Path) -> None:
         assert export.stdout is not None
         assert export.stderr is not None
         export.stdout.close()
-        assert export.wait(PATIENCE) == 0
-        assert export.stderr.read() == ""
+        assert export.wait(PATIENCE) == 1
+        assert export.stderr.read() == f"error: [OUTPUT_FAILED] {UNWRITTEN.format('Broken pipe')}\n"
+
+
+@pytest.fixture(params=["a full disk", "a pipe without a reader"])
+def bad_output(request: pytest.FixtureRequest) -> Iterator[tuple[int, str]]:
+    """A file descriptor that nothing can be written to, and what the system says of it."""
+    if request.param == "a full disk":
+        if not Path("/dev/full").exists():
+            pytest.skip("there is no device that is always full")
+        descriptor, said = os.open("/dev/full", os.O_WRONLY), "No space left on device"
+    else:
+        reader, descriptor = os.pipe()
+        os.close(reader)
+        said = "Broken pipe"
+    yield descriptor, said
+    os.close(descriptor)
+
+
+WRITING = [
+    ("export",),
+    ("tail", "--once"),
+    ("sdl",),
+    ("invalidate", "a", "--reason", "x"),
+    ("migrate",),
+    ("--version",),
+    ("export", "--help"),
+]
+
+
+@pytest.mark.parametrize("words", WRITING)
+def test_output_that_fails_is_one_line(
+    database: Path, bad_output: tuple[int, str], words: tuple[str, ...]
+) -> None:
+    retrograph("invalidate", "b", "--reason", "wrong", "--database", database)
+    descriptor, said = bad_output
+    done = subprocess.run(
+        [*COMMAND, *words],
+        env=environment(RETROGRAPH_DATABASE=str(database)),
+        stdout=descriptor,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == f"error: [OUTPUT_FAILED] {UNWRITTEN.format(said)}\n"
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("words", WRITING[:3])
+def test_an_output_that_is_closed_is_said(database: Path, words: tuple[str, ...]) -> None:
+    retrograph("invalidate", "b", "--reason", "wrong", "--database", database)
+    done = (
+        closed(">&-", *words, "--database", database) if words != ("sdl",) else closed(">&-", "sdl")
+    )
+    assert (done.returncode, done.stderr) == (
+        1,
+        "error: [OUTPUT_FAILED] The standard output is closed; open it, or name a file.\n",
+    )
+
+
+def test_an_input_that_is_closed_is_said(database: Path) -> None:
+    done = closed("<&-", "import", "-", "--database", database)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "error: [CONFIGURATION] The standard input is closed; open it, or name a file.\n",
+    )
+
+
+def closed(which: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """A command that starts with a standard stream closed."""
+    return subprocess.run(
+        ["sh", "-c", f'exec "$@" {which}', "sh", *COMMAND, *map(str, words)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_an_interruption_while_modules_are_loaded_is_no_error(tmp_path: Path) -> None:
+    """A module that is loaded in place of another says so, and waits."""
+    waiting = 'import signal\nprint("loading", flush=True)\nsignal.pause()\n'
+    (tmp_path / "click.py").write_text(waiting)
+    env = environment(PYTHONPATH=f"{tmp_path}:{ROOT}")
+    with start([*COMMAND, "--version"], None, env) as loading:
+        assert next_line(loading) == "loading\n"
+        loading.send_signal(signal.SIGINT)
+        said = loading.communicate(timeout=PATIENCE)
+    assert (loading.returncode, said) == (130, ("", ""))
+
+
+def test_an_interruption_while_a_command_runs_is_said(database: Path, tmp_path: Path) -> None:
+    """It reads from a pipe that never ends."""
+    os.mkfifo(tmp_path / "pipe")
+    with (
+        process("import", tmp_path / "pipe", "--database", database) as importing,
+        (tmp_path / "pipe").open("wb", buffering=0) as pipe,
+    ):
+        pipe.write(BLANKS)  # more than a pipe holds: it is reading now
+        importing.send_signal(signal.SIGINT)
+        with suppress(BrokenPipeError):
+            for _ in range(100):
+                pipe.write(BLANKS)
+        said = importing.communicate(timeout=PATIENCE)
+    assert (importing.returncode, said) == (130, ("", "Interrupted.\n"))
+
+
+def test_processes_that_tests_start_are_interrupted_though_that_is_ignored_here(
+    database: Path,
+) -> None:
+    retrograph("invalidate", "b", "--reason", "wrong", "--database", database)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with process("tail", "--after", "0-0", "--database", database) as tail:
+            next_line(tail)
+            tail.send_signal(signal.SIGINT)
+            assert tail.wait(PATIENCE) == 0
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_broken_file_shows_no_traceback(tmp_path: Path) -> None:

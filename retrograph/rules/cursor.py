@@ -24,7 +24,7 @@ MAX_CURSOR_LENGTH = 8_192
 Shape = tuple[type[int] | type[str] | EllipsisType, ...]
 
 _FIELD = ("after",)
-_EVENT = re.compile(r"(0|-?[1-9][0-9]{0,18})-(0|[1-9][0-9]{0,18})")
+_EVENT = re.compile(r"(0|[1-9][0-9]{0,18})-(0|[1-9][0-9]{0,18})")
 
 
 class Keyset(NamedTuple):
@@ -65,14 +65,18 @@ def encode_event_cursor(at: int, ordinal: int) -> str:
 
 
 def decode_event_cursor(text: str) -> tuple[int, int]:
-    """The (instant, ordinal) of an event cursor; `InvalidCursor` for anything else."""
+    """The (instant, ordinal) of an event cursor, neither negative.
+
+    `InvalidCursor` for anything else. Whether there can have been such an event, the caller checks.
+    """
     match = _EVENT.fullmatch(text)
-    if match is None:
-        raise _refused("is no event cursor")
-    at, ordinal = int(match[1]), int(match[2])
-    if not EARLIEST <= at <= LATEST or ordinal > MAX_ID:
-        raise _refused("is no event cursor")
-    return at, ordinal
+    if match is None or int(match[1]) > LATEST or int(match[2]) > MAX_ID:
+        raise InvalidCursor(
+            "The cursor is no event cursor. Pass one that an event of this fleet gave, 0-0 for "
+            "the beginning, or none.",
+            path=_FIELD,
+        )
+    return int(match[1]), int(match[2])
 
 
 def _unpack(text: str) -> list[Any]:

@@ -16,6 +16,7 @@ Every one has a stable `code` for programs, a `message` for people that says wha
     ├── ImportRejected            IMPORT_REJECTED
     ├── ImportStopped             IMPORT_STOPPED
     ├── ConfigurationError        CONFIGURATION
+    ├── OutputFailed              OUTPUT_FAILED
     └── StorageError              STORAGE
         ├── DatabaseUnavailable   DATABASE_UNAVAILABLE
         ├── AccessDenied          ACCESS_DENIED
@@ -176,6 +177,12 @@ class ConfigurationError(RetrographError):
     """A setting is missing, malformed or refused."""
 
     code = "CONFIGURATION"
+
+
+class OutputFailed(RetrographError):
+    """What was asked for can't be written out: a full disk, or a reader that is gone."""
+
+    code = "OUTPUT_FAILED"
 
 
 class StorageError(RetrographError):

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import json
 import lzma
-from typing import Any
+import random
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, BinaryIO, cast
 
 import pytest
 from hypothesis import given
@@ -172,21 +177,83 @@ def test_gzip_is_known_by_content_in_any_number_of_members() -> None:
     assert parse(data).nodes == 2
 
 
-def test_gzip_that_is_cut_off_is_refused() -> None:
-    data = gzip.compress(NODE * 3)
+def noise(lines: int) -> bytes:
+    """Lines that hardly pack."""
+    return b"".join(node(key=random.Random(i).randbytes(90).hex()) for i in range(lines))
+
+
+def unpacked_lines(data: bytes) -> int:
+    """The whole lines that come out of one gzip member, taken byte by byte."""
+    member = zlib.decompressobj(31)
+    out = b""
+    with suppress(zlib.error):
+        for place in range(len(data)):
+            out += member.decompress(data[place : place + 1])
+    return out.count(b"\n")
+
+
+def test_gzip_that_is_cut_off_is_refused_at_the_line_that_is_cut() -> None:
+    data = gzip.compress(noise(12))
+    found = set()
     for end in range(2, len(data)):
-        assert "cut off" in refused(data[:end]).reason
+        error = refused(data[:end])
+        assert error.line == unpacked_lines(data[:end]) + 1
+        assert error.reason == "The gzip data is cut off here."
+        found.add(error.line)
+    assert found == set(range(1, 14))
 
 
-def test_damaged_gzip_is_refused() -> None:
-    data = gzip.compress(b"".join(node(key=f"k{i * 7919}") for i in range(500)))
-    middle = len(data) // 2
-    for bad in (
-        data[:middle] + bytes(40) + data[middle + 40 :],
-        data[:-8] + bytes(8),
-        data + b"more",
-    ):
-        assert "damaged" in refused(bad).reason
+def test_the_line_that_is_cut_is_found_in_large_files_and_later_members() -> None:
+    first, second = noise(4_000), noise(3_000)
+    data = gzip.compress(first) + gzip.compress(second)
+    assert refused(data[:-1]).line == 7_001
+    assert 4_000 < refused(data[: -len(data) // 5]).line < 7_000
+    assert refused(gzip.compress(NODE * 300_000)[:-8]).line == 300_001
+
+
+def test_damaged_gzip_is_refused_behind_the_lines_that_unpack() -> None:
+    data = gzip.compress(noise(500))
+    for place in range(len(data) // 3, len(data) - 8, 2_003):
+        bad = data[:place] + bytes(40) + data[place + 40 :]
+        with pytest.raises(ImportRejected, match="damaged") as caught:
+            list(import_lines(io.BytesIO(bad), None, lambda *_: None))
+        assert caught.value.line == unpacked_lines(bad) + 1 > 100
+    for bad in (data[:-8] + bytes(8), data + b"more"):
+        error = refused(bad)
+        assert "damaged" in error.reason
+        assert error.line == 501
+
+
+def test_zeros_behind_gzip_are_padding() -> None:
+    data = gzip.compress(NODE) + bytes(600_000)
+    assert parse(data).nodes == 1
+    assert parse(data + gzip.compress(NODE)).lines == 2
+
+
+class Failing(io.RawIOBase):
+    """A disk that fails after some bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__()
+        self._data = io.BytesIO(data)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._data.read(len(buffer))
+        if not block:
+            raise OSError(errno.EIO, "Input/output error")
+        buffer[: len(block)] = block
+        return len(block)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_source_that_fails_is_refused_where_it_does(pack: Callable[[bytes], bytes]) -> None:
+    source = cast(BinaryIO, Failing(pack(NODE * 3)))
+    with pytest.raises(ImportRejected) as caught:
+        parse_batch(import_lines(source, None, lambda *_: None), 1)
+    assert (caught.value.line, caught.value.reason) == (4, "It can't be read: Input/output error.")
 
 
 @pytest.mark.parametrize(

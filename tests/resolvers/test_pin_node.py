@@ -37,6 +37,18 @@ def test_what_is_so_already_stays_as_it_is(memory: Memory, pinned: bool) -> None
     assert done.run is None
 
 
+def test_a_pin_that_is_there_keeps_its_reason_unless_another_is_given(memory: Memory) -> None:
+    memory.plant("a")
+    first = pin(memory, "a", reason="we know better")
+    again = pin(memory, "a")
+    assert again.node.version_id == first.node.version_id
+    assert again.node.pin_reason == "we know better"
+    other = pin(memory, "a", reason="the auditor said so")
+    assert other.node.valid_from == other.instant
+    assert other.node.pin_reason == "the auditor said so"
+    assert pin(memory, "a", False, reason="done").node.pin_reason is None
+
+
 def test_a_cascade_goes_on_through_a_pin_with_the_projected_severity(memory: Memory) -> None:
     memory.plant("a", "b", "c")
     memory.link("a REQUIRES b", "b REQUIRES c")

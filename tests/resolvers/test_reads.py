@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
 
 import pytest
 
@@ -17,12 +18,15 @@ from retrograph.resolvers.nodes import (
     load_nodes,
     staleness_of,
 )
+from retrograph.resolvers.previews import preview_invalidation
 from retrograph.resolvers.runs import get_run, impact_paths, list_impacts, list_runs, load_runs
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.walks import find_paths, neighbourhood, reached
-from retrograph.rules.errors import InstantInFuture, InvalidInput, NotFound
+from retrograph.rules.errors import InstantInFuture, InvalidCursor, InvalidInput, NotFound
+from retrograph.rules.limits import MAX_ID
+from retrograph.rules.validity import Validity
 from retrograph.storage.filters import NodeFilter, RunFilter
-from retrograph.storage.records import Direction, NodeRef
+from retrograph.storage.records import Direction, Neighbourhood, NodeRef, Page
 from tests.clock import ManualClock
 from tests.memory import Memory, ref
 
@@ -174,9 +178,53 @@ def test_before_all_history_everything_is_empty(planted: Memory) -> None:
     scope = planted.scope
     assert list_nodes(scope, 1, NodeFilter(), 10, None, 0).rows == []
     assert list_edges(scope, 1, None, None, None, 10, None, 0).rows == []
+    assert list_edges(scope, 1, None, A, B, 10, None, 0).rows == []
     assert list_changes(scope, 1, -5, 0, 10).rows == []
     assert list_runs(scope, 1, RunFilter(), 10, None, 0).rows == []
     assert list_events(scope, 1, None, None, 10, 0).rows == []
+    assert find_paths(scope, 1, A, B, None, 6, 10, None, 0) == Page([], False, 0)
+    assert neighbourhood(scope, 1, [A, B], BOTH, 2, 10, 0) == Neighbourhood([], [], False, 0)
+    preview = preview_invalidation(scope, 1, A, Validity.INVALID, 0)
+    assert (preview.as_of, len(preview.cascade)) == (0, 0)
+    assert preview.plan_hash == sha256(b"").hexdigest()
+
+
+NAMED_AT: list[Callable[[Scope, int], object]] = [
+    lambda s, at: list_edges(s, 1, None, A, None, 10, None, at),
+    lambda s, at: list_edges(s, 1, None, None, A, 10, None, at),
+    lambda s, at: neighbourhood(s, 1, [A], BOTH, 2, 10, at),
+    lambda s, at: find_paths(s, 1, A, B, None, 6, 10, None, at),
+    lambda s, at: preview_invalidation(s, 1, A, Validity.INVALID, at),
+]
+
+
+@pytest.mark.parametrize("read", NAMED_AT)
+def test_history_begins_with_the_first_write_of_the_fleet(
+    memory: Memory, clock: ManualClock, read: Callable[[Scope, int], object]
+) -> None:
+    """Before it nothing is missing; from then on a node that is not there yet is unknown."""
+    began = memory.store.clock(1, 1)
+    clock.advance()
+    memory.plant("a", "b")
+    born = memory.store.clock(1, 1)
+    read(memory.scope, began - 1)
+    for at in (began, born - 1):
+        with pytest.raises(NotFound):
+            read(memory.scope, at)
+    read(memory.scope, born)
+
+
+@pytest.mark.parametrize("at", [None, 0])
+def test_an_event_cursor_of_the_future_is_refused(
+    planted: Memory, clock: ManualClock, at: int | None
+) -> None:
+    """It would keep from a subscriber whatever happens until then."""
+    scope, last = planted.scope, planted.store.clock(1, 1)
+    clock.advance()
+    assert list_events(scope, 1, None, (last, MAX_ID), 10, at).rows == []
+    with pytest.raises(InvalidCursor) as caught:
+        list_events(scope, 1, None, (last + 1, 0), 10, at)
+    assert caught.value.path == ("after",)
 
 
 def test_a_window_that_ends_before_it_begins_is_refused(

@@ -90,7 +90,7 @@ class Client:
     def __init__(self, app: Starlette, runner: asyncio.Runner) -> None:
         self._runner = runner
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        self._client = httpx.AsyncClient(transport=transport, base_url="http://served")
+        self._client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
         self.headers = self._client.headers
 
     def request(self, method: str, path: str, **more: Any) -> httpx.Response:

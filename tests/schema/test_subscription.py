@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from threading import Thread
 from typing import Any
 
 import pytest
 
+from retrograph.resolvers.events import list_events
 from retrograph.resolvers.pin_node import pin_node
 from retrograph.resolvers.revert_run import revert_run
-from retrograph.rules.instant import format_instant
+from retrograph.rules.instant import LATEST, format_instant
+from retrograph.rules.limits import MAX_ID
 from retrograph.schema import subscription
-from retrograph.storage.records import NodeRef
+from retrograph.schema.bell import Bell
+from retrograph.schema.context import Caller
+from retrograph.schema.schema import make_schema
+from retrograph.storage.records import EventRecord, NodeRef, Page
 from retrograph.storage.store import open_store
+from tests.clock import START as NOW
 from tests.clock import ManualClock
 from tests.memory import Memory
 from tests.schema.serving import Listening, Socket
@@ -175,6 +184,10 @@ def test_commits_of_another_process_are_heard(
         ({"after": "garbage"}, "INVALID_CURSOR"),
         ({"after": "1-"}, "INVALID_CURSOR"),
         ({"after": f"{10**18}-0"}, "INVALID_CURSOR"),
+        ({"after": f"{NOW + 10**12}-0"}, "INVALID_CURSOR"),
+        ({"after": f"{LATEST}-0"}, "INVALID_CURSOR"),
+        ({"after": "-1-0"}, "INVALID_CURSOR"),
+        ({"after": "0--1"}, "INVALID_CURSOR"),
         ({"types": ["NOPE"]}, "BAD_USER_INPUT"),
     ],
 )
@@ -187,6 +200,78 @@ def test_what_is_wrong_is_told_to_the_operation(
         assert (message["type"], message["id"]) == ("error", "s")
         assert message["payload"][0]["extensions"]["code"] == code
         socket.sync()
+
+
+def test_a_cursor_between_the_last_commit_and_now_is_of_the_future(
+    server: Listening, chain: Memory, clock: ManualClock
+) -> None:
+    """Behind it, the subscriber would miss whatever is committed until then."""
+    last = chain.fell("d").as_of
+    clock.advance()
+    with server.socket() as socket:
+        socket.subscribe("bad", EVENTS, after=f"{last + 1}-0")
+        message = socket.hear()
+        assert (message["type"], message["id"]) == ("error", "bad")
+        assert message["payload"][0]["extensions"]["code"] == "INVALID_CURSOR"
+        socket.subscribe("good", EVENTS, after=f"{last}-{MAX_ID}")
+        await_subscribed(socket)
+        clock.now = last
+        chain.fell("c")
+        assert socket.next("good")["data"]["events"]["node"]["key"] == "c"
+
+
+class Inline(Executor):
+    """Runs what it is given at once, so that a test counts turns of the loop and not time."""
+
+    def submit(self, work: Callable[..., Any], /, *args: Any, **more: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        try:
+            done.set_result(work(*args, **more))
+        except Exception as error:  # noqa: BLE001 (whoever waits for it is told)
+            done.set_exception(error)
+        return done
+
+
+@pytest.mark.parametrize("rings", [0, 1, 3])
+def test_a_subscriber_reads_once_a_ring_and_rests(
+    chain: Memory, monkeypatch: pytest.MonkeyPatch, rings: int
+) -> None:
+    """Whether or not there is news for it."""
+    reads: list[Any] = []
+
+    def read(*args: Any) -> Page[EventRecord]:
+        reads.append(args)
+        return list_events(*args)
+
+    monkeypatch.setattr(subscription, "list_events", read)
+
+    async def follow() -> None:
+        caller = Caller(chain.scope, Inline(), Bell(chain.store.listen))
+        stream = await make_schema().subscribe(
+            "subscription { events(fleetId: 1) { node { key } } }", context_value=caller
+        )
+        following = asyncio.ensure_future(anext(stream))
+        await turns()
+        for _ in range(rings):
+            caller.bell.ring_all()
+            await turns()
+        assert not following.done()
+        await asyncio.to_thread(chain.fell, "d")
+        assert (await following).data == {"events": {"node": {"key": "d"}}}
+        following = asyncio.ensure_future(anext(stream))
+        await turns()
+        caller.bell.close()
+        with pytest.raises(StopAsyncIteration):
+            await following
+
+    asyncio.run(follow())
+    assert len(reads) == 1 + rings + 1
+
+
+async def turns() -> None:
+    """Lets the loop turn more often than a subscriber that rests can make use of."""
+    for _ in range(200):
+        await asyncio.sleep(0)
 
 
 def test_the_end_of_the_server_ends_the_stream(server: Listening, chain: Memory) -> None:

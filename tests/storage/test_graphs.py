@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sqlalchemy import update
+
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.graph import Graph
 from retrograph.storage.edge_writes import create_edges, end_edges
@@ -10,6 +12,7 @@ from retrograph.storage.node_writes import set_pin
 from retrograph.storage.nodes import nodes_by_id
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.store import Store
+from retrograph.storage.tables import id_sequence
 from retrograph.storage.write import Write
 from tests.planting import new_node, plant_edges, plant_nodes
 
@@ -68,3 +71,25 @@ def test_a_graph_before_all_history_is_empty(store: Store) -> None:
     _history_of_changes(store)
     with store.read(1, 1, 0) as s:
         assert s.profile.load_graph(s).node_count == 0
+
+
+def test_a_graph_of_ids_far_apart_is_loaded_whole(store: Store) -> None:
+    """The texts in which columns travel are cut into pieces by id."""
+    ids: list[int] = []
+    for first in (1, 99_998, 250_000, 2**62):
+        for name in ("node", "edge"):
+            _skip_ids(store, name, first)
+        ids += plant_nodes(store, [new_node() for _ in range(4)])
+        plant_edges(store, [(source, ids[-1], REQUIRES) for source in ids[:-1]])
+    with store.read(1, 1) as s:
+        graph = s.profile.load_graph(s)
+    assert graph.structure.ids.tolist() == ids
+    assert graph.edge_count == sum(range(3, 16, 4))
+
+
+def _skip_ids(store: Store, name: str, next_id: int) -> None:
+    def skip(write: Write) -> None:
+        statement = update(id_sequence).where(id_sequence.c.name == name)
+        write.snapshot.connection.execute(statement.values(next_id=next_id))
+
+    store.write(1, 1, skip)

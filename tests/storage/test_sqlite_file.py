@@ -116,7 +116,7 @@ def test_a_directory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"just some text, longer than a header of SQLite " * 9, b"a\n"]
+    "content", [b"just some text, longer than a header of SQLite " * 9, b"a\n", b"a", b"SQLite"]
 )
 def test_a_file_of_something_else_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "notes.txt"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.errors import DatabaseUnavailable, InstantInFuture, NotFound
@@ -45,6 +46,19 @@ def test_fleets_written_together_share_an_instant_later_than_all_their_clocks(
     instant = tick(store, 1, 2, 3)
     assert instant == START + 101
     assert [store.clock(1, fleet) for fleet in (1, 2, 3)] == [instant] * 3
+
+
+def test_a_fleet_began_with_its_first_write(store: Store, clock: ManualClock) -> None:
+    began = clock.advance(100)
+    tick(store, 2)
+    clock.advance(100)
+    last = tick(store, 1, 2)
+    for at, blank in ((None, False), (last, False), (began, False), (began - 1, True)):
+        with store.read(1, 2, at) as snapshot:
+            assert (snapshot.clock, snapshot.began, snapshot.blank) == (last, began, blank)
+    seen = store.write_all(1, [3, 2], lambda writes: {k: w.snapshot for k, w in writes.items()})
+    assert {fleet: each.began for fleet, each in seen.items()} == {2: began, 3: last + 1}
+    assert all(each.current and not each.blank for each in seen.values())
 
 
 def test_a_fleet_keeps_its_own_time(store: Store, clock: ManualClock) -> None:
@@ -160,3 +174,14 @@ def test_ids_ascend_over_fleets_and_tenants(store: Store) -> None:
     assert plant_nodes(store, [new_node(), new_node()]) == range(1, 3)
     assert plant_nodes(store, [new_node()], tenant=2, fleet=5) == range(3, 4)
     assert plant_nodes(store, [new_node()], fleet=2) == range(4, 5)
+
+
+def test_busy_connections_are_told_and_not_waited_for_ever(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy() -> None:
+        raise PoolTimeout("QueuePool limit reached")
+
+    monkeypatch.setattr(store._profile, "reader", busy)
+    with pytest.raises(DatabaseUnavailable, match="busy"):
+        store.clock(1, 1)

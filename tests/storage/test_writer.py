@@ -64,6 +64,14 @@ def test_jobs_of_one_transaction_have_instants_of_their_own(store: Store) -> Non
     assert store.clock(1, 1) == instants[-1]
 
 
+def test_everybody_hears_of_a_transaction_of_several_jobs(store: Store) -> None:
+    """Once for the fleet, with the instant of its last job."""
+    told: list[tuple[int, int, int]] = []
+    store.listen(lambda *what: told.append(what))
+    jobs = grouped(store, [put("a"), refuse, put("b")])
+    assert told[1:] == [(1, 1, jobs[-1].result()[1])]  # the first is of what kept them waiting
+
+
 def test_a_refused_job_moves_no_clock(store: Store) -> None:
     before = store.clock(1, 1)
     with pytest.raises(NotFound):

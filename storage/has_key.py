@@ -1,0 +1,35 @@
+"""Finds rows by their key, which may be longer than an entry of an index can be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Boolean, ColumnElement, FunctionElement, column, literal
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+
+
+class _HasKey(FunctionElement[bool]):
+    inherit_cache = True
+    name = "has_key"
+    type = Boolean()
+
+
+def has_key(key: ColumnElement[Any], value: ColumnElement[str] | str) -> ColumnElement[bool]:
+    """The condition that a row's column `key` is `value`, byte by byte."""
+    return _HasKey(key, literal(value) if isinstance(value, str) else value)
+
+
+@compiles(_HasKey)
+def _plain(element: _HasKey, compiler: SQLCompiler, **kw: Any) -> str:
+    key, value = (compiler.process(each, **kw) for each in element.clauses)
+    return f"{key} = {value}"
+
+
+@compiles(_HasKey, "mysql", "mariadb")
+def _mariadb(element: _HasKey, compiler: SQLCompiler, **kw: Any) -> str:
+    """By the hash: an index holds the first 191 characters, which any number of keys may share."""
+    key, value = element.clauses
+    hashed = column("key_hash", _selectable=key.table)  # type: ignore[attr-defined]
+    name, text = compiler.process(key, **kw), compiler.process(value, **kw)
+    return f"{compiler.process(hashed, **kw)} = UNHEX(SHA2({text}, 256)) AND {name} = {text}"
