@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, FunctionElement, column, literal
+from sqlalchemy import ColumnElement, FunctionElement, column, literal
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.types import NullType
 
 
-class _HasKey(FunctionElement[bool]):
+class _HasKey(FunctionElement[Any]):
     inherit_cache = True
     name = "has_key"
-    type = Boolean()
+    type = NullType()  # a Boolean would be compared with 1 on engines that have none
 
 
 def has_key(key: ColumnElement[Any], value: ColumnElement[str] | str) -> ColumnElement[bool]:
@@ -23,13 +24,13 @@ def has_key(key: ColumnElement[Any], value: ColumnElement[str] | str) -> ColumnE
 @compiles(_HasKey)
 def _plain(element: _HasKey, compiler: SQLCompiler, **kw: Any) -> str:
     key, value = (compiler.process(each, **kw) for each in element.clauses)
-    return f"{key} = {value}"
+    return f"({key} = {value})"
 
 
 @compiles(_HasKey, "mysql", "mariadb")
 def _mariadb(element: _HasKey, compiler: SQLCompiler, **kw: Any) -> str:
     """By the hash: an index holds the first 191 characters, which any number of keys may share."""
     key, value = element.clauses
-    hashed = column("key_hash", _selectable=key.table)  # type: ignore[attr-defined]
+    hashed: ColumnElement[bytes] = column("key_hash", _selectable=key.table)
     name, text = compiler.process(key, **kw), compiler.process(value, **kw)
-    return f"{compiler.process(hashed, **kw)} = UNHEX(SHA2({text}, 256)) AND {name} = {text}"
+    return f"({compiler.process(hashed, **kw)} = UNHEX(SHA2({text}, 256)) AND {name} = {text})"

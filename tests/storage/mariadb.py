@@ -13,7 +13,6 @@ from retrograph.rules.errors import (
 from retrograph.storage.mariadb_profile import MariadbProfile
 from retrograph.storage.store import Store
 from tests.clock import ManualClock
-from tests.dump import dump
 from tests.servers import MariaDBServer
 
 PASSWORD = "s3cret;{}'"
@@ -84,13 +83,6 @@ def schema_of(server: MariaDBServer, database: str) -> dict[str, list[tuple[obje
     }
     connection.close()
     return found
-
-
-def dump_of_graph(store: Store) -> dict[str, list[tuple[object, ...]]]:
-    """All rows but the ids that were drawn, which may be lost."""
-    rows = dump(store)
-    del rows["id_sequence"]
-    return rows
 
 
 def change(server: MariaDBServer, database: str, statement: str) -> None:
