@@ -60,14 +60,22 @@ def make_demo(database: Path, now: int, tenant_id: int = 1) -> None:
     """
     partial = database.with_name(f"{database.name}.partial")
     partial.unlink(missing_ok=True)
+    fill_with_demo(str(partial), now, tenant_id)
+    partial.replace(database)
+
+
+def fill_with_demo(database: str, now: int, tenant_id: int = 1) -> bool:
+    """Makes the demo's fleet in a database, by many writes; returns False if the fleet is there."""
     clock = _Clock(now - WEEK)
-    store = open_store(str(partial), clock=clock)
+    store = open_store(database, clock=clock)
     try:
-        store.write_all(tenant_id, [FLEET], lambda _: None)
-        _tell(_Agent(Scope(store, tenant_id, None, frozenset(Role)), clock))
+        missing = FLEET not in store.fleet_ids(tenant_id)
+        if missing:
+            store.write_all(tenant_id, [FLEET], lambda _: None)
+            _tell(_Agent(Scope(store, tenant_id, None, frozenset(Role)), clock))
+        return missing
     finally:
         store.close()
-    partial.replace(database)
 
 
 class _Clock:

@@ -72,7 +72,7 @@ def export_file(settings: Settings, at: int | None, file: str) -> None:
 def migrate(settings: Settings) -> None:
     """Make the database, or bring its schema up to date."""
     open_store(settings.database).close()
-    click.echo(f"{settings.database} is up to date.")
+    click.echo(f"{settings.told_database} is up to date.")
 
 
 @click.command("sdl")

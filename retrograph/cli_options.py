@@ -23,7 +23,7 @@ Command = Callable[..., None]
 _SQLITE = "sqlite:///"
 
 _SETTINGS = {
-    "database": ("FILE", "The database: a file, or a URL sqlite:///path."),
+    "database": ("FILE", "The database: a file, sqlite:///path, or mariadb+pyodbc://…"),
     "host": ("HOST", "The address to serve at."),
     "port": ("PORT", "The port to serve at; 0 takes a free one."),
     "tenant": ("ID", "The tenant to act for."),

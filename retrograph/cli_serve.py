@@ -8,14 +8,13 @@ import signal
 import socket
 import sys
 from contextlib import closing
-from pathlib import Path
 
 import click
 import uvicorn
 
 from retrograph.app import create_app
 from retrograph.cli_options import database_file, open_scope, takes_settings
-from retrograph.resolvers.demo import CORRECTION, FLEET, make_demo
+from retrograph.resolvers.demo import CORRECTION, FLEET, fill_with_demo, make_demo
 from retrograph.resolvers.runs import list_runs
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.errors import ConfigurationError
@@ -49,7 +48,7 @@ def serve(settings: Settings) -> None:
     """Serve GraphQL at /graphql, over HTTP and WebSockets."""
     check_exposure(settings)
     with _listener(settings) as listener, open_scope(settings, make=True) as scope:
-        click.echo(f"Serving {settings.database} at {_url(settings, listener)}")
+        click.echo(f"Serving {settings.told_database} at {_url(settings, listener)}")
         _run(scope, settings, listener)
 
 
@@ -61,27 +60,29 @@ def serve(settings: Settings) -> None:
 def demo(settings: Settings, serving: bool) -> None:
     """Make the demo, a fleet with a week of history, if it is not there; then serve it."""
     check_exposure(settings)
-    database = database_file(settings)
-    if database is None:
-        raise ConfigurationError("The demo is made in a file; give its path as the database.")
     if not serving:
-        _make_missing(database, settings.tenant)
+        _make_missing(settings)
         return
     with _listener(settings) as listener:
-        _make_missing(database, settings.tenant)
+        _make_missing(settings)
         with open_scope(settings, make=True) as scope:
             _introduce(scope, settings, _url(settings, listener))
             _run(scope, settings, listener)
 
 
-def _make_missing(database: Path, tenant_id: int) -> None:
-    if not database.exists():
-        make_demo(database, system_clock(), tenant_id)
-        click.echo(f"Made {database}: fleet {FLEET} and its last seven days.")
+def _make_missing(settings: Settings) -> None:
+    file, made = database_file(settings), False
+    if file is None:
+        made = fill_with_demo(settings.database, system_clock(), settings.tenant)
+    elif not file.exists():
+        make_demo(file, system_clock(), settings.tenant)
+        made = True
+    if made:
+        click.echo(f"Made {settings.told_database}: fleet {FLEET} and its last seven days.")
 
 
 def _introduce(scope: Scope, settings: Settings, url: str) -> None:
-    click.echo(f"Serving {settings.database} at {url}  (Ctrl-C ends it)\n")
+    click.echo(f"Serving {settings.told_database} at {url}  (Ctrl-C ends it)\n")
     before = format_instant(_before_correction(scope))
     click.echo("Ask it from another terminal:")
     for title, query in _QUERIES.items():

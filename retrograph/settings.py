@@ -6,6 +6,7 @@ Nothing else in the project reads the environment.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from ipaddress import ip_address
@@ -14,6 +15,10 @@ from retrograph.rules.errors import ConfigurationError, InvalidInput
 from retrograph.rules.limits import check_id
 
 PREFIX = "RETROGRAPH_"
+
+_PASSWORD = re.compile(
+    r"(^\w[\w+.-]*://[^/?#@:]*:).+(?=@)|([?&](?:pwd|password)=)[^&]+", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,11 @@ class Settings:
     tenant: int = 1
     fleet: int = 1
     auth: str = "none"
+
+    @property
+    def told_database(self) -> str:
+        """The database as people may be told of it: without its password."""
+        return _PASSWORD.sub(r"\1\2***", self.database)
 
 
 DEFAULTS = Settings()

@@ -61,3 +61,20 @@ def test_the_loopback_needs_no_authentication(host: str) -> None:
 def test_without_authentication_nothing_else_is_served(host: str) -> None:
     with pytest.raises(ConfigurationError, match="--host 127"):
         check_exposure(replace(Settings(), host=host))
+
+
+@pytest.mark.parametrize(
+    ("database", "told"),
+    [
+        ("retrograph.db", "retrograph.db"),
+        ("a:b@c.db", "a:b@c.db"),
+        ("sqlite:////var/x:y@z.db", "sqlite:////var/x:y@z.db"),
+        ("mariadb+pyodbc://me@host:3306/name", "mariadb+pyodbc://me@host:3306/name"),
+        ("mariadb+pyodbc://host:3306/name", "mariadb+pyodbc://host:3306/name"),
+        ("mariadb+pyodbc://me:se:cr%40t@host:1/n", "mariadb+pyodbc://me:***@host:1/n"),
+        ("mariadb+pyodbc://me:a@b/c@host/n", "mariadb+pyodbc://me:***@host/n"),
+        ("mariadb+pyodbc://me@h/n?a=b&PWD=x&c=d", "mariadb+pyodbc://me@h/n?a=b&PWD=***&c=d"),
+    ],
+)
+def test_a_database_is_told_of_without_its_password(database: str, told: str) -> None:
+    assert load_settings({"database": database}, {}).told_database == told
