@@ -56,18 +56,27 @@ _BELIEF = "belief:4714-moved-in-january"
 def make_demo(database: Path, now: int, tenant_id: int = 1) -> None:
     """Makes a new database with the demo's week, which ends an hour before `now`.
 
-    The file is there when the demo is complete, and not before.
+    The file is there when the demo is complete, and not before; a link leads on to the file that
+    it names.
     """
+    database = database.resolve()
     partial = database.with_name(f"{database.name}.partial")
     partial.unlink(missing_ok=True)
+    try:
+        _make(partial, now, tenant_id)
+        partial.replace(database)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _make(database: Path, now: int, tenant_id: int) -> None:
     clock = _Clock(now - WEEK)
-    store = open_store(str(partial), clock=clock)
+    store = open_store(str(database), clock=clock)
     try:
         store.write_all(tenant_id, [FLEET], lambda _: None)
         _tell(_Agent(Scope(store, tenant_id, None, frozenset(Role)), clock))
     finally:
         store.close()
-    partial.replace(database)
 
 
 class _Clock:
