@@ -49,9 +49,7 @@ def test_another_limit_and_another_field() -> None:
         check_batch(101, 100, field=("limit",))
 
 
-@given(
-    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])).filter(str.strip)
-)
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])).filter(str.strip))
 def test_text_is_given_back(text: str) -> None:
     assert check_text(text, ("reason",)) == text
 
