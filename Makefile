@@ -8,6 +8,7 @@ LOCKER := build/locker
 PIP := -m pip --disable-pip-version-check --quiet
 LOCKED := $(VENV)/.locked
 INSTALLED := $(VENV)/.installed
+PARSER := $(VENV)/.parser
 UV := uv==0.13.9
 COMPILE := $(LOCKER)/bin/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--generate-hashes --no-annotate --upgrade --quiet --custom-compile-command "make lock"
@@ -22,10 +23,10 @@ help: ## list the targets
 run: $(INSTALLED) ## start the demo: a fleet with a week of history, served on this machine
 	$(BIN)/retrograph demo
 
-test: $(INSTALLED) ## run the quick tests (under 8 minutes)
+test: $(INSTALLED) $(PARSER) ## run the quick tests (under 8 minutes)
 	$(BIN)/python -m pytest -m "not long"
 
-test-long: $(INSTALLED) ## run every test: simulations, kill tests and soaks too
+test-long: $(INSTALLED) $(PARSER) ## run every test: simulations, kill tests and soaks too
 	$(BIN)/python -m pytest
 
 check: $(INSTALLED) ## lint, format, types and the import law
@@ -56,6 +57,10 @@ $(LOCKED): requirements-dev.lock
 		{ echo "$(PYTHON) cannot make environments. On Debian or Ubuntu: apt install python3-venv"; exit 1; }
 	"$(PYTHON)" -m venv --clear $(VENV)
 	$(BIN)/python $(PIP) install --require-hashes --requirement requirements-dev.lock
+	@touch $@
+
+$(PARSER): $(LOCKED) requirements-tsql.lock
+	$(BIN)/python $(PIP) install --no-deps --require-hashes --requirement requirements-tsql.lock
 	@touch $@
 
 $(INSTALLED): $(LOCKED) pyproject.toml

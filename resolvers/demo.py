@@ -56,12 +56,17 @@ _BELIEF = "belief:4714-moved-in-january"
 def make_demo(database: Path, now: int, tenant_id: int = 1) -> None:
     """Makes a new database with the demo's week, which ends an hour before `now`.
 
-    The file is there when the demo is complete, and not before.
+    The file is there when the demo is complete, and not before; a link leads on to the file that
+    it names.
     """
+    database = database.resolve()
     partial = database.with_name(f"{database.name}.partial")
     partial.unlink(missing_ok=True)
-    fill_with_demo(str(partial), now, tenant_id)
-    partial.replace(database)
+    try:
+        fill_with_demo(str(partial), now, tenant_id)
+        partial.replace(database)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def fill_with_demo(database: str, now: int, tenant_id: int = 1) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 from retrograph.resolvers.inputs import UNSET, NodeInput
 from retrograph.resolvers.targets import check_version, no_node
@@ -32,13 +33,22 @@ CHANGED_EFFECT = Validity.POTENTIALLY_STALE
 _NO_CONTENT = Content(payload=None, contract_hash=None, base_confidence=1.0, expires_at=None)
 
 
+class GivenContent(TypedDict, total=False):
+    """The part of a node's content that an input gives; the names are those of `Content`."""
+
+    payload: str | None
+    contract_hash: str | None
+    base_confidence: float
+    expires_at: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Put:
-    """One node to put: its input, checked, where it stood, and how the API names the input."""
+    """One node to put: its input, checked, and how the API names the input."""
 
     given: NodeInput
     path: FieldPath
-    fields: dict[str, object]
+    fields: GivenContent
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +97,8 @@ def propagate_changes(write: Write, changed: Sequence[int]) -> list[RunRecord]:
     return runs
 
 
-def _given_fields(given: NodeInput, path: FieldPath) -> dict[str, object]:
-    fields: dict[str, object] = {}
+def _given_fields(given: NodeInput, path: FieldPath) -> GivenContent:
+    fields: GivenContent = {}
     if given.payload is not UNSET:
         absent = given.payload is None
         fields["payload"] = (
@@ -162,17 +172,14 @@ def _create(write: Write, puts: Sequence[Put]) -> range:
     new = []
     for put in puts:
         assert put.given.kind is not None  # noqa: S101 (checked when looked up)
-        content = replace(_NO_CONTENT, **put.fields)  # type: ignore[arg-type]
+        content = replace(_NO_CONTENT, **put.fields)
         new.append(NewNode(put.given.key, put.given.kind, content))
     return create_nodes(write, new)
 
 
 def _update(write: Write, pairs: Sequence[tuple[Put, NodeRecord]]) -> list[int]:
     nexts = {node.id: (_content_of(node), put.fields) for put, node in pairs}
-    contents = {
-        node_id: replace(before, **fields)  # type: ignore[arg-type]
-        for node_id, (before, fields) in nexts.items()
-    }
+    contents = {node_id: replace(before, **fields) for node_id, (before, fields) in nexts.items()}
     written = {i: after for i, after in contents.items() if after != nexts[i][0]}
     update_contents(write, written)
     forget_confidences(

@@ -7,11 +7,21 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from sqlalchemy import select
+
 from retrograph.resolvers.export_graph import export_graph
 from retrograph.resolvers.import_graph import Imported, import_graph
 from retrograph.resolvers.scope import Scope
+from retrograph.storage.filters import NodeFilter
+from retrograph.storage.node_lists import page_nodes
+from retrograph.storage.records import NodeRecord
+from retrograph.storage.store import Store
+from retrograph.storage.tables import metadata
 
 Line = tuple[str, dict[str, Any]]
+
+NOT_DATA = ("fleet", "id_sequence", "run")
+"""Tables that an import may move without changing the graph or its events."""
 
 
 def node(key: str, **fields: Any) -> Line:
@@ -47,3 +57,18 @@ def exported(scope: Scope, fleet: int = 1, at: int | None = None) -> list[Line]:
     """The lines that an export gives, as `load` takes them."""
     lines = [json.loads(line) for line in export_graph(scope, fleet, at)]
     return [next(iter(line.items())) for line in lines]
+
+
+def nodes(scope: Scope, fleet: int = 1) -> dict[str | None, NodeRecord]:
+    with scope.snapshot(fleet) as s:
+        return {row.key: row for row in page_nodes(s, NodeFilter(), 1000, None).rows}
+
+
+def contents(store: Store) -> dict[str, list[Any]]:
+    """Every row of every table that holds the graph, its history, its impacts or its events."""
+    with store.read(1, 1) as s:
+        return {
+            name: sorted(map(repr, s.connection.execute(select(table))))
+            for name, table in metadata.tables.items()
+            if name not in NOT_DATA
+        }

@@ -30,6 +30,25 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scope]:
     store.close()
 
 
+def test_a_link_is_followed_and_what_fails_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = tmp_path / "link.db"
+    link.symlink_to("there.db")
+    with monkeypatch.context() as broken:
+        broken.setattr("retrograph.resolvers.demo._correct_tariff", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            make_demo(link, START)
+    assert [path.name for path in tmp_path.iterdir()] == ["link.db"]
+    make_demo(link, START)
+    assert link.readlink() == Path("there.db")
+    assert {path.name for path in tmp_path.iterdir()} == {"link.db", "there.db"}
+
+
+def interrupt(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
 def node(demo: Scope, key: str, at: int | None = None) -> NodeRecord:
     found = get_node(demo, FLEET, NodeRef(key=key), at)
     assert found is not None

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from retrograph.resolvers.import_graph import import_graph
 from retrograph.resolvers.inputs import Invalidation
@@ -20,45 +18,28 @@ from retrograph.storage.edges import page_edges
 from retrograph.storage.evidence import evidence_of
 from retrograph.storage.filters import EdgeFilter, NodeFilter
 from retrograph.storage.node_lists import page_nodes
-from retrograph.storage.records import EdgeRecord, NodeKind, NodeRecord, NodeRef, RunStatus
+from retrograph.storage.records import EdgeRecord, NodeKind, NodeRef, RunStatus
 from retrograph.storage.store import Store
-from retrograph.storage.tables import metadata
 from tests.clock import START, ManualClock
 from tests.resolvers.files import (
     Line,
+    contents,
     edge,
     evidence,
     exported,
     invalidate,
     load,
     node,
+    nodes,
     supersede,
     text,
 )
 from tests.shared import shared
 
-NOT_DATA = ("fleet", "id_sequence", "run")
-"""Tables that an import may move without changing the graph or its events."""
-
-
-def nodes(scope: Scope, fleet: int = 1) -> dict[str | None, NodeRecord]:
-    with scope.snapshot(fleet) as s:
-        return {row.key: row for row in page_nodes(s, NodeFilter(), 1000, None).rows}
-
 
 def edges(scope: Scope, fleet: int = 1) -> list[EdgeRecord]:
     with scope.snapshot(fleet) as s:
         return page_edges(s, EdgeFilter(), 1000, None).rows
-
-
-def contents(store: Store) -> dict[str, list[Any]]:
-    """Every row of every table that holds the graph, its history, its impacts or its events."""
-    with store.read(1, 1) as s:
-        return {
-            name: sorted(map(repr, s.connection.execute(select(table))))
-            for name, table in metadata.tables.items()
-            if name not in NOT_DATA
-        }
 
 
 EVERYTHING: tuple[Line, ...] = (
@@ -160,88 +141,6 @@ def test_the_same_file_again_changes_nothing(scope: Scope, store: Store) -> None
     assert [run.status for run in again.runs] == [RunStatus.NO_CHANGE] * 4
     loaded = again.loaded
     assert not any((loaded.nodes, loaded.nodes_changed, loaded.edges, loaded.evidence))
-
-
-CONTENTS: dict[str, tuple[Any, Any]] = {
-    "payload": ({"a": 1, "b": [2]}, {"a": 1}),
-    "contractHash": ("one", None),
-    "confidence": (0.5, 1),
-    "expiresAt": ("2030-01-01T00:00:00Z", "2030-01-01T00:00:00.000001Z"),
-}
-
-
-@pytest.mark.parametrize("field", CONTENTS)
-def test_a_file_that_gives_a_node_two_contents_is_refused(
-    scope: Scope, store: Store, field: str
-) -> None:
-    """Each import of it would change the node there and back, and fell what rests on it."""
-    one, other = CONTENTS[field]
-    before = contents(store)
-    by = supersede("old", {"key": "new", "kind": "RULE", field: one})
-    again = supersede("old", {"key": "new", field: other})
-    named = ("node", {"key": "new", field: other})
-    for lines, number in (
-        ((node("new", kind="RULE", **{field: other}), node("old"), by), 3),
-        ((by, node("old"), node("new", kind="RULE"), named), 1),
-        ((node("old"), by, invalidate("old"), again), 4),
-        ((node("old"), ("supersede", {**by[1], "fleet": 1}), again), 3),
-    ):
-        with pytest.raises(ImportRejected) as caught:
-            load(scope, *lines)
-        assert caught.value.line == number
-        assert caught.value.reason.startswith(f"supersede.by.{field}: The file gives this node two")
-    assert contents(store) == before
-
-
-@pytest.mark.parametrize("field", CONTENTS)
-def test_the_same_content_may_stand_in_several_lines(
-    scope: Scope, store: Store, field: str
-) -> None:
-    one, other = CONTENTS[field]
-    lines = (
-        node("new", kind="RULE", **{field: other}),
-        ("node", {"key": "new", field: one}),
-        node("new", fleet=2),
-        node("old"),
-        supersede("old", {"key": "new", field: one}),
-        supersede("old", {"key": "new", field: one, "kind": "RULE"}, reason="again"),
-        node("old", fleet=2),
-        supersede("old", {"key": "new", field: other}, fleet=2),
-    )
-    load(scope, *lines)
-    before = contents(store)
-    again = load(scope, *lines)
-    assert contents(store) == before
-    assert {run.status for run in again.runs} == {RunStatus.NO_CHANGE}
-
-
-def test_content_that_only_a_supersession_gives_fells_once(scope: Scope, store: Store) -> None:
-    lines = (
-        node("new"),
-        node("kept", validity="CURRENTLY_VALID"),
-        edge("new", "kept"),
-        node("old"),
-        supersede("old", {"key": "new", "payload": 2}),
-    )
-    load(scope, *lines)
-    assert nodes(scope)["kept"].validity == Validity.POTENTIALLY_STALE
-    before = contents(store)
-    for _ in range(2):
-        load(scope, *lines)
-        assert contents(store) == before
-
-
-def test_a_given_validity_gives_way_to_the_runs_of_its_own_file_alone(
-    scope: Scope, store: Store
-) -> None:
-    lines = (node("a", validity="CURRENTLY_VALID"), node("b", validity="POTENTIALLY_STALE"))
-    load(scope, *lines, edge("a", "b"), invalidate("a"))
-    before = contents(store)
-    load(scope, *lines, edge("a", "b"), invalidate("a"))
-    assert contents(store) == before
-    load(scope, *lines)
-    assert nodes(scope)["b"].validity == Validity.POTENTIALLY_STALE
-    assert nodes(scope)["b"].run_id is None
 
 
 def test_what_is_not_given_stays_and_null_clears(scope: Scope) -> None:

@@ -11,6 +11,8 @@ from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.errors import InvalidInput, NotFound, VersionConflict
 from retrograph.rules.validity import Validity
 from retrograph.storage.records import NodeKind, RunStatus
+from retrograph.storage.tables import node_state
+from retrograph.storage.versions import open_next
 from tests.dump import dump
 from tests.memory import NEW, Memory
 from tests.planting import plant_edges
@@ -153,6 +155,16 @@ def test_keep_spares_a_cosmetic_edit(memory: Memory) -> None:
     assert done.nodes[0].payload == '{"new":true}'
     assert memory.sick() == {}
     assert memory.events() == []
+
+
+def test_a_judged_confidence_counts_until_the_base_changes(memory: Memory) -> None:
+    (node,) = memory.put(NodeInput("a", kind=NEW, confidence=0.5)).nodes
+    row = {"id": node.id, "confidence": 0.25}
+    memory.store.write(1, 1, lambda write: open_next(write.snapshot, node_state, [row]))
+    (kept,) = memory.put(NodeInput("a", payload={"x": 1})).nodes
+    assert (kept.confidence, kept.base_confidence) == (0.25, 0.5)
+    (changed,) = memory.put(NodeInput("a", confidence=0.75)).nodes
+    assert (changed.confidence, changed.base_confidence) == (0.75, 0.75)
 
 
 def test_confidence_and_expiry_are_no_content(memory: Memory) -> None:

@@ -77,7 +77,7 @@ def test_a_cosmetic_edit_starts_no_run(served: Served, chain: Memory) -> None:
 
 def test_payloads_are_written_as_literals_too(served: Served) -> None:
     asked = """mutation ($v: JSON) { putNodes(input: {fleetId: 1, nodes: [{kind: RULE,
-        payload: {a: [1, 2.5, true, null, "x", $v], b: {c: RED}}}]}) {
+        payload: {a: [1, 2.5, true, null, "x", $v], b: {c: "RED"}}}]}) {
         ... on NodesPut { nodes { payload } } } }"""
     payload = only(served.ask(asked, v={"z": [9007199254740991]}))["nodes"][0]["payload"]
     assert payload == {

@@ -1,0 +1,127 @@
+"""What a schema holds, as its migrations say: tables, columns, histories, indexes and policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.tsql.tree import Node, Script, column_path, kind, name_of
+
+
+@dataclass(slots=True)
+class Table:
+    """A table of the schema Memory; `columns` are the texts of their types by name, in order."""
+
+    name: str
+    columns: dict[str, str]
+    script: Script
+    node: Node
+    history: str | None = None
+    constraints: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A clustered or other index on a table, with its columns in order."""
+
+    table: str
+    columns: tuple[str, ...]
+    clustered: bool
+    compressed: bool
+
+
+@dataclass(slots=True)
+class Catalogue:
+    """All that scripts define; `filtered` and `blocked` name tables that a policy guards."""
+
+    tables: dict[str, Table] = field(default_factory=dict)
+    indexes: list[Index] = field(default_factory=list)
+    filtered: set[str] = field(default_factory=set)
+    blocked: set[str] = field(default_factory=set)
+
+    def guarded(self, name: str) -> bool:
+        """Whether a table holds rows of tenants."""
+        return name in self.tables and "TenantId" in self.tables[name].columns
+
+    def histories(self) -> set[str]:
+        """The names of all history tables."""
+        return {table.history for table in self.tables.values() if table.history is not None}
+
+
+def catalogue(scripts: Iterable[Script]) -> Catalogue:
+    """What the scripts define."""
+    found = Catalogue()
+    for script in scripts:
+        for node in script.all("CreateTableStatement"):
+            _add_table(found, script, node)
+        for node in script.all("CreateIndexStatement"):
+            found.indexes.append(_index(node))
+        for node in script.all("CreateSecurityPolicyStatement"):
+            _add_policy(found, node)
+    return found
+
+
+def options(node: Node, wanted: str) -> list[Node]:
+    """The options of a type that a CREATE TABLE or ALTER TABLE statement gives."""
+    return [option for option in node.Options if kind(option) == wanted]
+
+
+def text_of(node: Any) -> str:
+    """The text of a fragment, its tokens joined and lower-case."""
+    tokens = node.ScriptTokenStream
+    span = range(node.FirstTokenIndex, node.LastTokenIndex + 1)
+    words = (str(tokens[place].Text) for place in span)
+    return " ".join(word.lower() for word in words if not word.isspace())
+
+
+def _add_table(found: Catalogue, script: Script, node: Node) -> None:
+    schema, name = name_of(node.SchemaObjectName)
+    if schema != "memory":
+        return
+    columns = list(node.Definition.ColumnDefinitions)
+    table = Table(name, {str(c.ColumnIdentifier.Value): _type(c) for c in columns}, script, node)
+    table.constraints = len(list(node.Definition.TableConstraints))
+    for column in columns:
+        named = (c for c in column.Constraints if kind(c) != "NullableConstraintDefinition")
+        table.constraints += len(list(named)) + (column.DefaultConstraint is not None)
+    for option in options(node, "SystemVersioningTableOption"):
+        if option.HistoryTable is not None:
+            table.history = name_of(option.HistoryTable)[1]
+    found.tables[name] = table
+
+
+def _type(column: Node) -> str:
+    """A column's type, collation and nullability: what its history must repeat."""
+    if column.DataType is None:
+        return "computed"
+    parts = [text_of(column.DataType)]
+    if column.Collation is not None:
+        parts.append(text_of(column.Collation))
+    parts += [text_of(c) for c in column.Constraints if kind(c) == "NullableConstraintDefinition"]
+    return " ".join(parts)
+
+
+def _index(node: Node) -> Index:
+    columns = tuple(column_path(c.Column)[-1] for c in node.Columns)
+    compressed = any(
+        kind(option) == "DataCompressionOption" and str(option.CompressionLevel) == "Page"
+        for option in node.IndexOptions
+    )
+    return Index(name_of(node.OnName)[1], columns, bool(node.Clustered), compressed)
+
+
+def _add_policy(found: Catalogue, node: Node) -> None:
+    states = {str(o.OptionKind): str(o.OptionState) for o in node.SecurityPolicyOptions}
+    if states.get("State") != "On":
+        return
+    for action in node.SecurityPredicateActions:
+        arguments = [column_path(argument) for argument in action.FunctionCall.Parameters]
+        if arguments == [["tenantid"]]:
+            everywhere = str(action.SecurityPredicateOperation) == "All"
+            filters = str(action.SecurityPredicateType) == "Filter"
+            table = name_of(action.TargetObjectName)[1]
+            if filters:
+                found.filtered.add(table)
+            elif everywhere:
+                found.blocked.add(table)

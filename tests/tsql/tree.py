@@ -1,0 +1,120 @@
+"""A parsed text: its syntax tree as ScriptDom gives it, and the ways through it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from tests.tsql.runtime import reader, scriptdom
+
+Node = Any
+"""A fragment of ScriptDom's tree; its members are documented there."""
+
+_PARTS = re.compile(
+    r"'(?:[^']|'')*'|\"[^\"]*\"|\[[^\]]*\]|--[^\n]*|/\*.*?\*/|(?<![:\w]):(\w+)|(\?)", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A text that can be sent; `name` tells where it comes from."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is wrong, by which rule, and where: the statement's name and a line in its text."""
+
+    rule: str
+    where: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}:{self.line}: {self.rule}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A statement with its tree, and the fragments of the tree by their types."""
+
+    statement: Statement
+    tree: Node
+    fragments: dict[str, list[Node]]
+
+    def all(self, *kinds: str) -> Iterator[Node]:
+        """The fragments of these types, those of each in the order of the text."""
+        return (node for wanted in kinds for node in self.fragments.get(wanted, ()))
+
+    def finding(self, rule: str, node: Node, message: str) -> Finding:
+        """A finding at a fragment."""
+        return Finding(rule, self.statement.name, int(node.StartLine), message)
+
+
+@cache
+def parse(statement: Statement) -> tuple[Script, tuple[Finding, ...]]:
+    """The tree of a statement, and its syntax errors by the grammar of SQL Server 2019.
+
+    Parameters may be written as drivers (`?`) or SQLAlchemy (`:name`) do.
+    """
+    parser = scriptdom().TSql150Parser(True)
+    tree, errors = parser.Parse(reader(with_variables(statement.text)), None)
+    found = [Finding("syntax", statement.name, int(e.Line), str(e.Message)) for e in errors]
+    return Script(statement, tree, _by_kind(tree)), tuple(found)
+
+
+def with_variables(text: str) -> str:
+    """The text with each parameter outside of quotes and comments as a T-SQL variable."""
+
+    def replaced(match: re.Match[str]) -> str:
+        if match[1]:
+            return f"@{match[1]}"
+        return "@parameter" if match[2] else match[0]
+
+    return _PARTS.sub(replaced, text)
+
+
+def kind(node: Node) -> str:
+    """The name of a fragment's type."""
+    return type(node).__name__
+
+
+def name_of(named: Node) -> tuple[str, str]:
+    """The schema, lower-case and empty where there is none, and the name of an object."""
+    schema = named.SchemaIdentifier
+    return ("" if schema is None else str(schema.Value).lower()), str(named.BaseIdentifier.Value)
+
+
+def column_path(reference: Node) -> list[str]:
+    """The parts of a column reference, lower-case; empty for `*`."""
+    identifiers = reference.MultiPartIdentifier
+    return [] if identifiers is None else [str(i.Value).lower() for i in identifiers.Identifiers]
+
+
+def _by_kind(tree: Node) -> dict[str, list[Node]]:
+    collector = _collector()()
+    tree.Accept(collector)
+    found: dict[str, list[Node]] = defaultdict(list)
+    for node in collector.found:
+        found[kind(node)].append(node)
+    return found
+
+
+@cache
+def _collector() -> Any:
+    """A visitor that keeps what it meets, outermost first; a class of .NET, so made once."""
+
+    def start(self: Any) -> None:
+        self.found = []
+
+    def visit(self: Any, node: Node) -> None:
+        self.found.append(node)
+
+    members = {"__namespace__": "Retrograph.Tests", "__init__": start, "Visit": visit}
+    return type("Collector", (scriptdom().TSqlFragmentVisitor,), members)
