@@ -170,7 +170,7 @@ def test_a_migration_that_fails_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "memory.db"
-    (good, *_), bad = migrations("sqlite"), "retrograph.storage.sqlite_migrations.migrations"
+    (good, *_), bad = migrations("sqlite"), "retrograph.storage.ledger.migrations"
     broken = type(good)(2, "broken", "CREATE TABLE fleet (again TEXT);")
     monkeypatch.setattr(bad, lambda engine: (good, broken))
     with pytest.raises(sqlite3.OperationalError, match="already exists"):

@@ -1,0 +1,2 @@
+-- Nothing to do here: this engine decides cascades in memory.
+-- The number is taken, so that every engine counts its migrations alike.
