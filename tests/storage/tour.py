@@ -1,0 +1,156 @@
+"""A tour of every use case, write and read, on one fleet: what a caller can make a store do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from retrograph.resolvers import edges, events, nodes, previews, runs, walks
+from retrograph.resolvers.add_evidence import add_evidence
+from retrograph.resolvers.changes import list_changes
+from retrograph.resolvers.inputs import Invalidation, NodeInput, OnChange, Supersession
+from retrograph.resolvers.invalidate import invalidate
+from retrograph.resolvers.pin_node import pin_node
+from retrograph.resolvers.put_nodes import put_nodes
+from retrograph.resolvers.revert_run import revert_run
+from retrograph.resolvers.scope import Scope
+from retrograph.resolvers.supersede import supersede
+from retrograph.resolvers.unlink_nodes import unlink_nodes
+from retrograph.rules.cascade import ImpactKind
+from retrograph.rules.edge_type import EdgeType
+from retrograph.rules.validity import Validity
+from retrograph.storage.filters import NodeFilter, RunFilter
+from retrograph.storage.records import Direction, EventType, NodeKind, NodeRef, RunStatus
+from tests.memory import NEW, Memory, ref
+from tests.resolvers.files import edge, evidence, exported, load, node
+from tests.resolvers.files import invalidate as fall
+
+Ids = tuple[int, ...]
+TYPES = tuple(EdgeType)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What the writes of a tour have made, by id; `began` lies amid them."""
+
+    nodes: Ids
+    edges: Ids
+    run: int
+    began: int
+
+
+def write_all(scope: Scope, fleet: int) -> Made:
+    """Writes by every use case, the import too."""
+    memory = Memory(scope, fleet)
+    load(scope, *_lines(), fleet=fleet)
+    load(scope, *_lines(payload=2, validity="POTENTIALLY_STALE"), fleet=fleet)
+    linked = memory.link("x REQUIRES y", "y SUPPORTED_BY z", "y SUPERSEDES old")
+    began = scope.clock(fleet)
+    memory.put(NodeInput("y", payload=7, confidence=0.5))
+    put_nodes(scope, fleet, [NodeInput("free", kind=NEW)], OnChange.KEEP)
+    for note in ("seen", "seen again"):
+        add_evidence(scope, fleet, ref("x"), "urn:x", note)
+    pin_node(scope, fleet, ref("y"), pinned=True, reason="asked for")
+    asked = Invalidation(ref("x"), "wrong", idempotency_key="once")
+    run = invalidate(scope, fleet, asked)
+    assert invalidate(scope, fleet, asked).id == run.id
+    pin_node(scope, fleet, ref("y"), pinned=False)
+    revert_run(scope, fleet, run.id)
+    supersede(scope, fleet, Supersession(ref("x"), NodeInput("x2", kind=NodeKind.RULE), "newer"))
+    unlink_nodes(scope, fleet, [linked.edges[0].id])
+    made = memory.nodes()
+    return Made(
+        tuple(made[key].id for key in ("x", "y", "z", "old")),
+        tuple(each.id for each in linked.edges),
+        run.id,
+        began,
+    )
+
+
+def _lines(**more: object) -> list[tuple[str, dict[str, object]]]:
+    lines = [node("x", **more), *(node(key) for key in ("y", "z", "w"))]
+    lines += [node("old", kind="RULE", validity="INVALID", contractHash="h")]
+    lines += [edge("z", "w", "DERIVED_FROM"), evidence("z", "urn:z", note=str(more))]
+    return [*lines, fall("w", "gone")]
+
+
+def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope], object]]:
+    """Every reading use case, by name, at an instant or at present."""
+    first, both, roots = 50, Direction.BOTH, [ref("z"), ref("w")]
+    filters = {
+        "": NodeFilter(),
+        " of a kind": NodeFilter(kind=NodeKind.RULE),
+        " by validity": NodeFilter(validity=frozenset({Validity.INVALID, Validity.SUPERSEDED})),
+        " by pin": NodeFilter(pinned=False),
+        " by id": NodeFilter(ids=frozenset(made.nodes)),
+        " by key": NodeFilter(keys=frozenset({"x", "y"})),
+        " by prefix": NodeFilter(key_prefix="x"),
+    }
+    ends = {
+        "all": (None, None),
+        "from": (ref("y"), None),
+        "to": (None, ref("w")),
+        "between": (ref("z"), ref("w")),
+    }
+    applied = RunFilter(frozenset({RunStatus.APPLIED}), made.nodes[0], "wrong")
+    found: dict[str, Callable[[Scope], object]] = {}
+    for name, filter in filters.items():
+        found[f"nodes{name}"] = partial(_nodes, fleet, filter, at)
+    for name, (source, target) in ends.items():
+        found[f"edges {name}"] = partial(_edges, fleet, source, target, at)
+    for name, outgoing in {"out of": True, "into": False}.items():
+        found[f"edges {name}"] = partial(_around, fleet, made.nodes, outgoing, at)
+    return found | {
+        "node by key": lambda s: nodes.get_node(s, fleet, ref("x"), at),
+        "node by id": lambda s: nodes.get_node(s, fleet, NodeRef(id=made.nodes[0]), at),
+        "nodes loaded": lambda s: nodes.load_nodes(s, fleet, at, made.nodes),
+        "histories": lambda s: nodes.history_of(s, fleet, at, made.nodes, first),
+        "evidence": lambda s: nodes.evidence_of(s, fleet, at, made.nodes),
+        "staleness": lambda s: nodes.staleness_of(
+            s, fleet, at, nodes.load_nodes(s, fleet, at, made.nodes).values()
+        ),
+        "edges loaded": lambda s: edges.load_edges(s, fleet, at, made.edges),
+        "a walk": lambda s: walks.reached(s, fleet, at, made.nodes, both, 5, first),
+        "a neighbourhood": lambda s: walks.neighbourhood(s, fleet, roots, both, 5, first, at),
+        "paths": lambda s: walks.find_paths(s, fleet, ref("z"), ref("w"), None, 5, first, at=at),
+        "a preview": lambda s: (
+            previews.preview_invalidation(s, fleet, ref("z"), Validity.INVALID, at).cascade.nodes
+        ),
+        "changes": lambda s: list_changes(s, fleet, 0, at, first),
+        "events": lambda s: events.list_events(s, fleet, None, None, first, at),
+        "later events": lambda s: events.list_events(
+            s, fleet, [EventType.NODE_STALE], (made.began, 0), first, at
+        ),
+        "runs": lambda s: runs.list_runs(s, fleet, RunFilter(), first, at=at),
+        "runs that did": lambda s: runs.list_runs(s, fleet, applied, first, at=at),
+        "runs loaded": lambda s: runs.load_runs(s, fleet, at, [made.run]),
+        "impacts": lambda s: runs.impacts_of(s, fleet, at, [made.run], first),
+        "impact paths": lambda s: runs.impact_paths(s, fleet, at, [(made.run, 0)], first),
+        "an export": lambda s: exported(s, fleet, at),
+    }
+
+
+def _nodes(fleet: int, filter: NodeFilter, at: int | None, scope: Scope) -> object:
+    return nodes.list_nodes(scope, fleet, filter, 50, at=at)
+
+
+def _edges(
+    fleet: int, source: NodeRef | None, target: NodeRef | None, at: int | None, scope: Scope
+) -> object:
+    return edges.list_edges(scope, fleet, None, source, target, 50, at=at)
+
+
+def _around(fleet: int, ids: Ids, outgoing: bool, at: int | None, scope: Scope) -> object:
+    return edges.edges_around(scope, fleet, at, ids, outgoing, TYPES, 50)
+
+
+def read_all(scope: Scope, fleet: int, made: Made, at: int | None) -> dict[str, object]:
+    """What every reading use case answers."""
+    return {name: read(scope) for name, read in reads(fleet, made, at).items()}
+
+
+def read_impacts(scope: Scope, fleet: int, made: Made) -> object:
+    """The reads that name a run, which must be there."""
+    by_kind = (None, ImpactKind.CHANGED)
+    return [runs.list_impacts(scope, fleet, None, made.run, kind, 50) for kind in by_kind]
