@@ -42,11 +42,11 @@ def as_of(folder: Path, sizes: Sizes) -> Iterator[Row]:
         of_long, of_short = (
             stack.enter_context(closing(open_store(str(past.path)))) for past in (long, short)
         )
-        for read in _reads(sizes):
+        for read in reads(sizes):
             tasks = {
-                PRESENT: partial(_time, of_long, None, read),
-                PAST: partial(_time, of_long, long.middle, read),
-                SHORT: partial(_time, of_short, short.middle, read),
+                PRESENT: partial(time_reads, of_long, None, read),
+                PAST: partial(time_reads, of_long, long.middle, read),
+                SHORT: partial(time_reads, of_short, short.middle, read),
             }
             yield from _rows(read, sizes, interleaved(sizes.rounds, tasks))
 
@@ -61,7 +61,8 @@ def _rows(read: Read, sizes: Sizes, seconds: dict[str, list[float]]) -> Iterator
         yield compare(what, read.against_less, each, PAST, SHORT)
 
 
-def _reads(sizes: Sizes) -> list[Read]:
+def reads(sizes: Sizes) -> list[Read]:
+    """What is read, of nodes that have dependents."""
     chance, inner = Random(2), sizes.large * (sizes.depth - 2) // sizes.depth
     ids = [chance.randrange(1, inner) for _ in range(sizes.batch)]
     return [
@@ -71,7 +72,7 @@ def _reads(sizes: Sizes) -> list[Read]:
     ]
 
 
-def _time(store: Store, at: int | None, read: Read) -> float:
+def time_reads(store: Store, at: int | None, read: Read) -> float:
     """The seconds of a batch of reads of one snapshot."""
     with store.read(TENANT, FLEET, at) as snapshot:
         return timed(lambda: _all(snapshot, read))

@@ -9,6 +9,7 @@ from benchmarks.as_of import as_of
 from benchmarks.cascades import against_executemany, growth
 from benchmarks.importing import importing
 from benchmarks.literal import literal
+from benchmarks.mariadb import mariadb
 from benchmarks.measure import Row
 from benchmarks.served import served
 from benchmarks.sizes import Sizes
@@ -23,4 +24,5 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "as-of": as_of,
     "import": importing,
     "http": served,
+    "mariadb": mariadb,
 }

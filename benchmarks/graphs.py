@@ -12,7 +12,7 @@ from retrograph.rules.edge_type import EdgeType
 from retrograph.storage.edge_writes import create_edges
 from retrograph.storage.node_writes import Content, NewNode, create_nodes
 from retrograph.storage.records import NodeKind
-from retrograph.storage.store import open_store
+from retrograph.storage.store import Store, open_store
 from retrograph.storage.write import Write
 
 TENANT, FLEET = 1, 1
@@ -84,6 +84,14 @@ def woven_root(width: int, depth: int, copy: int) -> int:
 
 def plant(path: Path, shape: Shape) -> Path:
     """Makes the database `path` with the graph, all of it healthy."""
+    store = open_store(str(path))
+    plant_in(store, shape)
+    store.close()
+    return path
+
+
+def plant_in(store: Store, shape: Shape) -> None:
+    """Plants the graph in an empty database."""
     content = Content('{"claim":"the invoice agrees with the metered hours"}', None, 0.9, None)
 
     def job(writes: dict[int, Write]) -> None:
@@ -91,7 +99,4 @@ def plant(path: Path, shape: Shape) -> Path:
         create_nodes(writes[FLEET], nodes)
         create_edges(writes[FLEET], shape.edges)
 
-    store = open_store(str(path))
     store.write_all(TENANT, [FLEET], job)
-    store.close()
-    return path

@@ -16,12 +16,12 @@ Task = Callable[[], float]
 class Row:
     """A line of the table: what was compared, the ratios of the rounds, and the aim.
 
-    Without `at_least` the aim is an upper bound.  `note` gives the median times.
+    Without `at_least` the aim is an upper bound; None only reports.  `note` gives the median times.
     """
 
     what: str
     ratios: tuple[float, ...]
-    aim: float
+    aim: float | None
     note: str
     at_least: bool = False
 
@@ -33,6 +33,8 @@ class Row:
     @property
     def met(self) -> bool:
         """Whether the median meets the aim."""
+        if self.aim is None:
+            return True
         return self.ratio >= self.aim if self.at_least else self.ratio <= self.aim
 
 
@@ -64,17 +66,19 @@ def interleaved(rounds: int, tasks: Mapping[str, Task]) -> dict[str, list[float]
 
 def compare(
     what: str,
-    aim: float,
+    aim: float | None,
     seconds: dict[str, list[float]],
     ours: str,
     theirs: str,
     *,
     scale: float = 1.0,
+    at_least: bool = False,
 ) -> Row:
     """The row for the time of `ours` over that of `theirs`, round by round, times `scale`."""
     pairs = zip(seconds[ours], seconds[theirs], strict=True)
     note = " / ".join(f"{as_time(median(seconds[name]))} {name}" for name in (ours, theirs))
-    return Row(what, tuple(scale * one / other for one, other in pairs), aim, note)
+    ratios = tuple(scale * one / other for one, other in pairs)
+    return Row(what, ratios, aim, note, at_least)
 
 
 def as_time(seconds: float) -> str:

@@ -21,16 +21,15 @@ _HEAD = "| what | ratio (spread) | aim | met | median times |\n|---|---|---|---|
 def line(row: Row) -> str:
     """A row as a line of the table."""
     low, high = (_number(of(row.ratios)) for of in (min, max))
-    bound = "≥" if row.at_least else "≤"
-    met = "yes" if row.met else "**no**"
-    cells = (
-        row.what,
-        f"{_number(row.ratio)} ({low}–{high})",
-        f"{bound} {row.aim:,}",
-        met,
-        row.note,
-    )
+    aim, met = _aim(row)
+    cells = (row.what, f"{_number(row.ratio)} ({low}–{high})", aim, met, row.note)
     return f"| {' | '.join(cells)} |\n"
+
+
+def _aim(row: Row) -> tuple[str, str]:
+    if row.aim is None:
+        return "–", "–"
+    return f"{'≥' if row.at_least else '≤'} {row.aim:,}", "yes" if row.met else "**no**"
 
 
 def write_readme(rows: Iterable[Row]) -> None:

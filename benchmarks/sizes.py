@@ -26,6 +26,7 @@ class Sizes:
     patience: float = 10.0
     rounds: int = 9
     imports: int = 5
+    server_rounds: int = 3
     file: Path = DEBIAN
 
 
@@ -43,5 +44,6 @@ TINY = Sizes(
     patience=0.2,
     rounds=1,
     imports=1,
+    server_rounds=1,
 )
 """What a test runs, to see that every benchmark still works."""

@@ -42,6 +42,7 @@ def test_the_median_decides_whether_an_aim_is_met() -> None:
     assert Row("at most", (0.5, 0.9, 3.0), 1.0, "").met
     assert not Row("at most", (0.5, 1.1, 1.2), 1.0, "").met
     assert Row("at least", (900.0, 1000.0, 1100.0), 1_000, "", at_least=True).met
+    assert Row("only reported", (900.0,), None, "").met
     assert not Row("at least", (900.0, 999.0, 1100.0), 1_000, "", at_least=True).met
 
 
