@@ -39,15 +39,12 @@ def call_cascade(write: Write, seeds: Seeds, limit: int) -> InDatabase:
     scope = (snapshot.tenant_id, snapshot.fleet_id)
     try:
         execute("CALL cascade_rounds(?, ?, ?)", (*scope, limit))
+        execute("CALL cascade_impacts(?, ?)", scope)
     except Exception as error:
         if "RUN_TOO_LARGE" in str(error):
             raise RunTooLarge(limit) from error
         raise
-    execute("CALL cascade_impacts(?, ?)", scope)
-    count = execute("SELECT COUNT(*) FROM cascade_impact").scalar_one()
-    if count > limit:
-        raise RunTooLarge(limit)
-    return InDatabase(snapshot, count)
+    return InDatabase(snapshot, execute("SELECT COUNT(*) FROM cascade_impact").scalar_one())
 
 
 @dataclass(frozen=True, slots=True)
