@@ -9,6 +9,7 @@ PIP := -m pip --disable-pip-version-check --quiet
 LOCKED := $(VENV)/.locked
 INSTALLED := $(VENV)/.installed
 PARSER := $(VENV)/.parser
+NODE := tests/node/node_modules/.package-lock.json
 UV := uv==0.13.9
 COMPILE := $(LOCKER)/bin/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--generate-hashes --no-annotate --upgrade --quiet --custom-compile-command "make lock"
@@ -23,10 +24,10 @@ help: ## list the targets
 run: $(INSTALLED) ## start the demo: a fleet with a week of history, served on this machine
 	$(BIN)/retrograph demo
 
-test: $(INSTALLED) $(PARSER) ## run the quick tests (under 8 minutes)
+test: $(INSTALLED) $(PARSER) $(NODE) ## run the quick tests (under 8 minutes)
 	$(BIN)/python -m pytest -m "not long"
 
-test-long: $(INSTALLED) $(PARSER) ## run every test: simulations, kill tests and soaks too
+test-long: $(INSTALLED) $(PARSER) $(NODE) ## run every test: simulations, kill tests and soaks too
 	$(BIN)/python -m pytest
 
 check: $(INSTALLED) ## lint, format, types and the import law
@@ -45,7 +46,7 @@ lock: ## renew the locks from pyproject.toml
 	$(COMPILE) --constraint requirements.lock --group dev --output-file requirements-dev.lock
 
 clean: ## remove the environment, caches and builds
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) tests/node/node_modules build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(LOCKED): requirements-dev.lock
@@ -62,6 +63,11 @@ $(LOCKED): requirements-dev.lock
 $(PARSER): $(LOCKED) requirements-tsql.lock
 	$(BIN)/python $(PIP) install --no-deps --require-hashes --requirement requirements-tsql.lock
 	@touch $@
+
+# Without Node the tests that need it are skipped aloud; CI has it.
+$(NODE): tests/node/package-lock.json
+	@if command -v npm >/dev/null; then npm ci --prefix tests/node --loglevel=error; \
+		else echo "No npm here: the tests against Node's clients and audits are skipped."; fi
 
 $(INSTALLED): $(LOCKED) pyproject.toml
 	$(BIN)/python $(PIP) install --no-deps --no-build-isolation --editable .
