@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -13,13 +12,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
 
 import pyodbc
 import pytest
 
+from tests.missing import missing, program
+
 DRIVER = "MariaDB Unicode"
 """The ODBC driver's name, as Debian's odbc-mariadb registers it."""
+
+PACKAGE = "mariadb-server"
+"""What brings the server's programs on Debian."""
 
 SECONDS_TO_START = 60
 SECONDS_TO_STOP = 30
@@ -87,9 +90,10 @@ def running_mariadb(*options: str, durable: bool = False) -> Iterator[MariaDBSer
     Without `durable` a commit does not wait for the disk. `options` go to the server as they are.
     Where the server or its driver is not installed the test is skipped, but fails under CI.
     """
-    daemon, installer = _program("mariadbd"), _program("mariadb-install-db")
+    daemon = program("mariadbd", PACKAGE)
+    installer = program("mariadb-install-db", PACKAGE)
     if DRIVER not in pyodbc.drivers():
-        _missing(f"the ODBC driver {DRIVER!r}", "odbc-mariadb")
+        missing(f"the ODBC driver {DRIVER!r}", "odbc-mariadb")
     # Not pytest's own folder: the path of a socket may have no more than some hundred bytes.
     with tempfile.TemporaryDirectory(prefix="mariadb-") as name:
         folder = Path(name)
@@ -102,19 +106,6 @@ def running_mariadb(*options: str, durable: bool = False) -> Iterator[MariaDBSer
             yield server
         finally:
             _stop(server.process)
-
-
-def _program(name: str) -> str:
-    """Return the path of a program; a daemon may be where only root's PATH leads."""
-    path = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin"))
-    return shutil.which(name, path=path) or _missing(name, "mariadb-server")
-
-
-def _missing(what: str, package: str) -> NoReturn:
-    reason = f"{what} is missing. On Debian or Ubuntu: apt install {package}"
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 def _as_root() -> list[str]:

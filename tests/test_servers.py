@@ -1,24 +1,10 @@
-"""The tests' own servers: where one can't be started, the tests say why."""
+"""The tests' own servers: each is private, and gone at the end."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.servers import MariaDBServer, _program, running_mariadb
-
-
-def test_a_missing_program_skips_on_a_user_s_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("CI", raising=False)
-
-    with pytest.raises(pytest.skip.Exception, match="no-such-daemon is missing"):
-        _program("no-such-daemon")
-
-
-def test_a_missing_program_fails_under_ci(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CI", "true")
-
-    with pytest.raises(pytest.fail.Exception, match="apt install mariadb-server"):
-        _program("no-such-daemon")
+from tests.servers import MariaDBServer, running_mariadb
 
 
 def test_each_database_is_new_and_empty(mariadb_server: MariaDBServer) -> None:

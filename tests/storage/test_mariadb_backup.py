@@ -6,7 +6,8 @@ import subprocess
 
 from retrograph.storage.store import Store, open_store
 from tests.dump import dump
-from tests.servers import MariaDBServer, _program
+from tests.missing import program as path_of
+from tests.servers import PACKAGE, MariaDBServer
 from tests.storage.world import FLEET, TENANT, World
 
 DUMP = ("--single-transaction", "--routines", "--dump-history", "--order-by-primary")
@@ -14,7 +15,7 @@ DUMP = ("--single-transaction", "--routines", "--dump-history", "--order-by-prim
 
 def client(server: MariaDBServer, program: str, *words: str, stdin: bytes = b"") -> bytes:
     """What a client program of the server says; `words` are its options and the database."""
-    command = [_program(program), "--no-defaults", f"--socket={server.folder / 'socket'}"]
+    command = [path_of(program, PACKAGE), "--no-defaults", f"--socket={server.folder / 'socket'}"]
     done = subprocess.run(
         [*command, "--user=root", *words], input=stdin, capture_output=True, check=True
     )

@@ -1,0 +1,30 @@
+"""Where something can't be had here, the tests say what it is and how to get it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.missing import node_script, program
+
+
+def test_a_missing_program_skips_on_a_user_s_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CI", raising=False)
+
+    with pytest.raises(pytest.skip.Exception, match="no-such-daemon is missing"):
+        program("no-such-daemon", "some-package")
+
+
+def test_a_missing_program_fails_under_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+
+    with pytest.raises(pytest.fail.Exception, match="apt install some-package"):
+        program("no-such-daemon", "some-package")
+
+
+def test_missing_packages_of_node_are_made_by_make(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setattr("tests.missing.program", lambda name, package: name)
+    monkeypatch.setattr("pathlib.Path.exists", lambda self: False)
+
+    with pytest.raises(pytest.fail.Exception, match="make tests/node/node_modules/"):
+        node_script("some.mjs")
