@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -23,6 +23,7 @@ from retrograph.schema.bell import Bell
 from retrograph.schema.context import Caller
 from retrograph.schema.hosts import HostGuard
 from retrograph.schema.http import HttpEndpoint, Refused, error_response
+from retrograph.schema.identity import Identify, Identity, find_token
 from retrograph.schema.schema import make_schema
 from retrograph.schema.websocket import SocketEndpoint
 from retrograph.schema.wire import write_json
@@ -40,17 +41,29 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-def create_app(store: Store, *, tenant_id: int = 1, loopback_only: bool = True) -> Starlette:
+def create_app(
+    store: Store,
+    *,
+    tenant_id: int = 1,
+    loopback_only: bool = True,
+    identify: Identify | None = None,
+) -> Starlette:
     """The application over an open store, which stays the caller's to close.
 
-    Whoever asks acts for the tenant, on every fleet, in every role: keep it to this machine. With
-    `loopback_only` it answers only to the machine's own names, and sockets only to its own pages.
+    `identify` tells whom a token stands for. Without it whoever asks acts for the tenant, on every
+    fleet, in every role: keep it to this machine. With `loopback_only` it answers only to the
+    machine's own names, and sockets only to its own pages.
     """
-    scope = Scope(store, tenant_id, fleet_ids=None, roles=frozenset(Role))
+    everybody = Identity(tenant_id, fleet_ids=None, roles=frozenset(Role))
     schema, trusted = make_schema(), is_loopback if loopback_only else _nobody
 
-    def find_caller(connection: HTTPConnection) -> Caller:
-        return Caller(scope, connection.app.state.workers, connection.app.state.bell)
+    async def find_caller(
+        connection: HTTPConnection, init_payload: Mapping[str, Any] | None = None
+    ) -> Caller:
+        found = await identify(find_token(connection, init_payload)) if identify else everybody
+        scope = Scope(store, found.tenant_id, found.fleet_ids, found.roles)
+        state = connection.app.state
+        return Caller(scope, state.workers, state.bell, found.expires_at)
 
     async def ready(request: Request) -> Response:
         try:

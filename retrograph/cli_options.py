@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from retrograph.resolvers.import_stream import Progress as Tell
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.instant import parse_instant
-from retrograph.settings import DEFAULTS, PREFIX, Settings, load_settings
+from retrograph.settings import DEFAULTS, PREFIX, Settings, flag_of, load_settings
 from retrograph.storage.store import open_store
 
 Command = Callable[..., None]
@@ -44,8 +44,10 @@ def takes_settings(*names: str, defaults: Settings = DEFAULTS) -> Callable[[Comm
         decorated: Command = run
         for name in reversed(names):
             metavar, text = _SETTINGS[name]
-            told = f"{text}  [{PREFIX}{name.upper()}; default: {getattr(defaults, name)}]"
-            decorated = click.option(f"--{name}", metavar=metavar, help=told)(decorated)
+            default = getattr(defaults, name)
+            shown = "" if default is None else f"; default: {default}"
+            told = f"{text}  [{PREFIX}{name.upper()}{shown}]"
+            decorated = click.option(flag_of(name), metavar=metavar, help=told)(decorated)
         return decorated
 
     return decorate

@@ -60,12 +60,17 @@ def load_settings(
     for name in (each.name for each in fields(Settings)):
         flag, variable = (flags or {}).get(name), PREFIX + name.upper()
         if flag is not None:
-            chosen[name] = _read(name, flag, f"--{name}")
+            chosen[name] = _read(name, flag, flag_of(name))
         elif variable in environment:
             chosen[name] = _read(name, environment[variable], variable)
         else:
             chosen[name] = getattr(defaults, name)
     return Settings(**chosen)  # type: ignore[arg-type]  # _read gives each its type
+
+
+def flag_of(name: str) -> str:
+    """The flag of a setting: `--jwt-issuer` of `jwt_issuer`."""
+    return "--" + name.replace("_", "-")
 
 
 def check_exposure(settings: Settings) -> None:

@@ -16,6 +16,7 @@ from retrograph.rules.cursor import Keyset
 from retrograph.schema.bell import Bell
 from retrograph.schema.instants import Instants
 from retrograph.schema.loaders import Loaders
+from retrograph.storage.clock import Clock, system_clock
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,12 +26,15 @@ T = TypeVar("T")
 class Caller:
     """Who asks through a transport, and what serves them: the threads, and the bell of news.
 
-    A WebSocket's operations share one.
+    A WebSocket's operations share one. From `expires_at` on, by `clock`, the caller's proof counts
+    no more; None: it always does.
     """
 
     scope: Scope
     workers: Executor
     bell: Bell
+    expires_at: int | None = None
+    clock: Clock = system_clock
 
 
 class Context:

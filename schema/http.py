@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,7 +15,9 @@ from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOpe
 from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
+from retrograph.rules.errors import Unauthenticated
 from retrograph.schema.context import Caller
+from retrograph.schema.identity import HEADER, FindCaller
 from retrograph.schema.limits import MAX_BODY_BYTES
 from retrograph.schema.negotiation import GRAPHQL_RESPONSE, JSON, negotiate
 from retrograph.schema.schema import Schema
@@ -53,7 +55,7 @@ class GraphQLRequest:
 class HttpEndpoint:
     """Answers requests on one route; `find_caller` tells who asks."""
 
-    def __init__(self, schema: Schema, find_caller: Callable[[Request], Caller]) -> None:
+    def __init__(self, schema: Schema, find_caller: FindCaller) -> None:
         self._schema = schema
         self._find_caller = find_caller
 
@@ -63,8 +65,10 @@ class HttpEndpoint:
         try:
             if media_type is None:
                 raise Refused(406, f"Accept {GRAPHQL_RESPONSE} or {JSON}.", "NOT_ACCEPTABLE")
-            asked = await _read(request)
-            result = await self._execute(asked, self._find_caller(request))
+            caller = await self._find_caller(request)
+            result = await self._execute(await _read(request), caller)
+        except Unauthenticated as unproven:
+            return error_response(_unproven(unproven, request), media_type or JSON)
         except Refused as refused:
             return error_response(refused, media_type or JSON)
         return _respond(result, media_type)
@@ -84,6 +88,13 @@ class HttpEndpoint:
             raise Refused(400, error.as_http_error_reason()) from None
         except InvalidOperationTypeError as error:
             raise _not_over_http(error.operation_type) from None
+
+
+def _unproven(error: Unauthenticated, request: Request) -> Refused:
+    """RFC 6750: what is wrong with a token is told by a code, and only if there was one."""
+    wrong = ', error="invalid_token"' if HEADER in request.headers else ""
+    challenge = {"www-authenticate": f'Bearer realm="retrograph"{wrong}'}
+    return Refused(401, error.message, error.code, challenge)
 
 
 def error_response(refused: Refused, media_type: str = JSON) -> Response:

@@ -7,7 +7,7 @@ and what is wrong with one operation is told to that operation, not to the whole
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -25,6 +25,7 @@ from strawberry.subscriptions.protocols.graphql_transport_ws.types import Messag
 
 from retrograph.schema.context import Caller
 from retrograph.schema.hosts import IsTrusted, is_origin_of
+from retrograph.schema.identity import FindCaller
 from retrograph.schema.schema import Schema
 from retrograph.schema.wire import NotJson, read_json, write_json
 
@@ -70,7 +71,7 @@ class SocketEndpoint(GraphQL[Caller, None]):
     def __init__(
         self,
         schema: Schema,
-        find_caller: Callable[[WebSocket], Caller],
+        find_caller: FindCaller,
         is_trusted: IsTrusted,
     ) -> None:
         super().__init__(
@@ -91,7 +92,7 @@ class SocketEndpoint(GraphQL[Caller, None]):
     ) -> Caller:
         """Who asks: the same for all operations of a socket."""
         assert isinstance(request, WebSocket)  # noqa: S101 (it stands on a WebSocket's route)
-        return self._find_caller(request)
+        return await self._find_caller(request)
 
     def decode_json(self, data: str | bytes) -> object:
         """The value of a message's text."""

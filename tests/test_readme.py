@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from retrograph.rules import errors
-from retrograph.settings import Settings
+from retrograph.settings import Settings, flag_of
 from tests.command import PATIENCE, environment, next_line, process, retrograph
 from tests.shared import ROOT
 
@@ -86,7 +86,8 @@ def test_its_tables_name_every_command_and_setting() -> None:
         set(re.findall(r"^\| `retrograph (\w+)", README, re.MULTILINE))
     )
     for name, default in ((name, getattr(Settings(), name)) for name in Settings.__slots__):
-        assert f"| `--{name}` | `RETROGRAPH_{name.upper()}` | `{default}`" in README
+        shown = "" if default is None else f"`{default}`"
+        assert f"| `{flag_of(name)}` | `RETROGRAPH_{name.upper()}` | {shown}" in README
 
 
 def test_it_names_every_code_that_a_caller_may_meet() -> None:

@@ -4,6 +4,8 @@ Every one has a stable `code` for programs, a `message` for people that says wha
 `path` that names the input field where there is one.
 
     RetrographError
+    ├── Unauthenticated           UNAUTHENTICATED
+    ├── Forbidden                 FORBIDDEN
     ├── NotFound                  NOT_FOUND
     ├── InvalidInput              BAD_USER_INPUT, or a more special code
     │   ├── InvalidCursor         INVALID_CURSOR
@@ -48,6 +50,18 @@ class RetrographError(Exception):
         super().__init__(message)
         self.message = message
         self.path = path
+
+
+class Unauthenticated(RetrographError):
+    """No proof of who asks, or one that doesn't count (any more)."""
+
+    code = "UNAUTHENTICATED"
+
+
+class Forbidden(RetrographError):
+    """The caller's roles don't allow what was asked for; nothing of it was done."""
+
+    code = "FORBIDDEN"
 
 
 class NotFound(RetrographError):
