@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from tests.shared import ROOT
 from tests.tsql.catalogue import Catalogue
 from tests.tsql.gate import check, check_schema
 from tests.tsql.rules_tenant import predicates
 from tests.tsql.texts import batches, migration_texts, query_texts
-from tests.tsql.tree import parse
+from tests.tsql.tree import Statement, parse
 
 ON_SEVERAL_FLEETS = {"create_fleets", "move_clocks", "wait_for_clock"}
 VERSIONED = ("Edges", "Evidence", "Fleets", "NodeContents", "Nodes")
@@ -26,6 +27,15 @@ def test_every_batch_passes_by_itself(schema: Catalogue) -> None:
 
 def test_the_named_queries_pass(schema: Catalogue) -> None:
     assert check(query_texts(), schema) == []
+
+
+def test_the_grants_pass_and_give_the_daily_role_no_way_to_change_the_schema(
+    schema: Catalogue,
+) -> None:
+    text = (ROOT / "sql" / "mssql" / "grants.sql").read_text()
+    assert check([Statement("grants.sql", text)], schema) == []
+    daily = re.findall(r"^GRANT ([^;]+?)\s+TO RetrographDaily;", text, re.MULTILINE)
+    assert daily == ["SELECT, INSERT, UPDATE, DELETE, EXECUTE"]
 
 
 def test_every_statement_on_one_fleet_names_it_too(schema: Catalogue) -> None:
