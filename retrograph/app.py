@@ -22,8 +22,10 @@ from retrograph.rules.errors import StorageError
 from retrograph.schema.bell import Bell
 from retrograph.schema.context import Caller
 from retrograph.schema.hosts import HostGuard
-from retrograph.schema.http import HttpEndpoint, Refused, error_response
+from retrograph.schema.http import HttpEndpoint
 from retrograph.schema.identity import Identify, Identity, find_token
+from retrograph.schema.refusals import Refused, error_response
+from retrograph.schema.request_log import RequestLog
 from retrograph.schema.schema import make_schema
 from retrograph.schema.websocket import SocketEndpoint
 from retrograph.schema.wire import write_json
@@ -79,7 +81,10 @@ def create_app(
             Route("/health/live", _live),
             Route("/health/ready", ready),
         ],
-        middleware=[Middleware(HostGuard, is_trusted=trusted)] if loopback_only else [],
+        middleware=[
+            Middleware(RequestLog),
+            *([Middleware(HostGuard, is_trusted=trusted)] if loopback_only else []),
+        ],
         exception_handlers={HTTPException: _refusal, Exception: _failure},
         lifespan=lambda app: _lifespan(app, store),
     )

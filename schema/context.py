@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
@@ -55,7 +56,7 @@ class Context:
         self, use_case: Callable[Concatenate[Scope, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Runs a use case for the caller in a worker's thread: one hop, since storage blocks."""
-        work = partial(use_case, self.caller.scope, *args, **kwargs)
+        work = partial(copy_context().run, use_case, self.caller.scope, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self.caller.workers, work)
 
     async def at(self, fleet_id: int, as_of: int | None = None, after: Keyset | None = None) -> int:

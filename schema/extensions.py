@@ -10,6 +10,7 @@ from strawberry.extensions import SchemaExtension
 from strawberry.types import ExecutionContext
 
 from retrograph.schema.context import Caller, Context
+from retrograph.schema.current_request import note_operation
 from retrograph.schema.documents import Documents
 from retrograph.schema.limits import MAX_TOKENS, check_document
 
@@ -48,6 +49,7 @@ class Lifecycle(SchemaExtension):
         if known or refusal:
             operation.pre_execution_errors = [refusal] if refusal else []
         yield
+        note_operation(operation.operation_name)
         if not operation.pre_execution_errors:
             operation.context.validated = True
             self._documents.remember(operation.query, document)

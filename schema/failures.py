@@ -36,7 +36,8 @@ def present(error: GraphQLError, *, validated: bool) -> GraphQLError:
         shown = _shown(error, error.message, code | (error.extensions or {}))
     else:
         return _masked(error, cause)
-    _log.debug("refused: %s", shown.message)
+    # Not the message: it may quote a variable's value.
+    _log.debug("refused: %s at %s", (shown.extensions or {}).get("code"), shown.path)
     return shown
 
 

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from retrograph.schema.http import Refused, error_response
+from retrograph.schema.refusals import Refused, error_response
 
 IsTrusted = Callable[[str], bool]
 """Whether a host, a name or an address without brackets, may be named."""
