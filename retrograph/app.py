@@ -12,7 +12,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
@@ -21,14 +20,13 @@ from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.errors import StorageError
 from retrograph.schema.bell import Bell
 from retrograph.schema.context import Caller
-from retrograph.schema.hosts import HostGuard
+from retrograph.schema.failure_guard import refuse_route
 from retrograph.schema.http import HttpEndpoint
 from retrograph.schema.identity import Identify, Identity, find_token
-from retrograph.schema.refusals import Refused, error_response
-from retrograph.schema.request_log import RequestLog
+from retrograph.schema.middleware import DEFAULT_HTTP, HttpOptions, make_middleware
+from retrograph.schema.refusals import Refused, error_response, json_response
 from retrograph.schema.schema import make_schema
 from retrograph.schema.websocket import SocketEndpoint
-from retrograph.schema.wire import write_json
 from retrograph.settings import is_loopback
 from retrograph.storage.store import Store
 
@@ -49,6 +47,7 @@ def create_app(
     tenant_id: int = 1,
     loopback_only: bool = True,
     identify: Identify | None = None,
+    http: HttpOptions = DEFAULT_HTTP,
 ) -> Starlette:
     """The application over an open store, which stays the caller's to close.
 
@@ -67,29 +66,33 @@ def create_app(
         state = connection.app.state
         return Caller(scope, state.workers, state.bell, found.expires_at)
 
+    endpoint = HttpEndpoint(schema, find_caller, http.receive_seconds)
+    app = Starlette(
+        routes=[
+            Route("/graphql", endpoint.answer, methods=["GET", "POST"]),
+            WebSocketRoute("/graphql", SocketEndpoint(schema, find_caller, trusted)),
+            *_health(store, tenant_id),
+        ],
+        middleware=make_middleware(http, trusted if loopback_only else None),
+        exception_handlers={HTTPException: refuse_route},
+        lifespan=lambda app: _lifespan(app, store),
+    )
+    app.router.redirect_slashes = False  # routes are exact: a redirected POST loses its body
+    return app
+
+
+def _health(store: Store, tenant_id: int) -> list[Route]:
+    async def live(_: Request) -> Response:
+        return json_response({"status": "live"})
+
     async def ready(request: Request) -> Response:
         try:
             await _in_worker(request.app, store.fleet_ids, tenant_id)
         except StorageError as error:
             return error_response(Refused(503, error.message, error.code))
-        return _json({"status": "ready"})
+        return json_response({"status": "ready"})
 
-    app = Starlette(
-        routes=[
-            Route("/graphql", HttpEndpoint(schema, find_caller).answer, methods=["GET", "POST"]),
-            WebSocketRoute("/graphql", SocketEndpoint(schema, find_caller, trusted)),
-            Route("/health/live", _live),
-            Route("/health/ready", ready),
-        ],
-        middleware=[
-            Middleware(RequestLog),
-            *([Middleware(HostGuard, is_trusted=trusted)] if loopback_only else []),
-        ],
-        exception_handlers={HTTPException: _refusal, Exception: _failure},
-        lifespan=lambda app: _lifespan(app, store),
-    )
-    app.router.redirect_slashes = False  # routes are exact: a redirected POST loses its body
-    return app
+    return [Route("/health/live", live), Route("/health/ready", ready)]
 
 
 @asynccontextmanager
@@ -127,24 +130,3 @@ async def _in_worker(app: Starlette, work: Callable[P, T], *args: P.args, **kwar
 
 def _nobody(_: str) -> bool:
     return False
-
-
-async def _live(_: Request) -> Response:
-    return _json({"status": "live"})
-
-
-def _json(value: object) -> Response:
-    return Response(write_json(value), media_type="application/json")
-
-
-async def _refusal(_: Request, error: Exception) -> Response:
-    """A path or a method that the application doesn't have."""
-    assert isinstance(error, HTTPException)  # noqa: S101 (registered for it)
-    codes = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
-    code = codes.get(error.status_code, "BAD_REQUEST")
-    return error_response(Refused(error.status_code, error.detail, code, error.headers))
-
-
-async def _failure(_: Request, __: Exception) -> Response:
-    """A fault of ours; the server logs it with its traceback."""
-    return error_response(Refused(500, "Something went wrong on our side.", "INTERNAL_ERROR"))

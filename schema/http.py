@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from graphql import GraphQLError
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,25 +20,33 @@ from retrograph.schema.negotiation import GRAPHQL_RESPONSE, JSON, negotiate
 from retrograph.schema.refusals import Refused, error_response, json_response
 from retrograph.schema.schema import Schema
 
+_log = logging.getLogger(__name__)
+
 
 class HttpEndpoint:
-    """Answers requests on one route; `find_caller` tells who asks."""
+    """Answers requests on one route; `find_caller` tells who asks.
 
-    def __init__(self, schema: Schema, find_caller: FindCaller) -> None:
+    The body of a request may take `patience` seconds to arrive.
+    """
+
+    def __init__(self, schema: Schema, find_caller: FindCaller, patience: float) -> None:
         self._schema = schema
         self._find_caller = find_caller
+        self._patience = patience
 
     async def answer(self, request: Request) -> Response:
         """The response; errors are JSON, and never a traceback."""
-        media_type = negotiate(request.headers.get("accept"))
+        media_type = negotiate(", ".join(request.headers.getlist("accept")))
         try:
             if media_type is None:
                 raise Refused(406, f"Accept {GRAPHQL_RESPONSE} or {JSON}.", "NOT_ACCEPTABLE")
             caller = await self._find_caller(request)
-            result = await self._execute(await read_request(request), caller)
+            asked = await read_request(request, self._patience)
+            result = await self._execute(asked, caller)
         except Unauthenticated as unproven:
             return error_response(_unproven(unproven, request), media_type or JSON)
         except Refused as refused:
+            _log.debug("refused: %s, %s", refused.status, refused.code)
             return error_response(refused, media_type or JSON)
         return _respond(result, media_type)
 
@@ -74,7 +84,7 @@ def _respond(result: ExecutionResult, media_type: str) -> Response:
     if result.extensions:
         answer["extensions"] = result.extensions
     failed = request_error and media_type == GRAPHQL_RESPONSE
-    return json_response(answer, 400 if failed else 200, media_type, {})
+    return json_response(answer, 400 if failed else 200, media_type)
 
 
 def _before_execution(errors: list[GraphQLError]) -> bool:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from email.message import Message
 from typing import Any, cast
+from urllib.parse import parse_qsl
 
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from strawberry.types.graphql import OperationType
 
@@ -14,6 +18,9 @@ from retrograph.schema.limits import MAX_BODY_BYTES
 from retrograph.schema.negotiation import JSON
 from retrograph.schema.refusals import Refused
 from retrograph.schema.wire import NotJson, read_json
+
+_FIELDS = frozenset({"query", "variables", "operationName", "extensions"})
+_CLOSE = {"connection": "close"}
 
 _log = logging.getLogger(__name__)
 
@@ -28,45 +35,79 @@ class GraphQLRequest:
     allowed: frozenset[OperationType]
 
 
-async def read_request(request: Request) -> GraphQLRequest:
-    """What a request asks for; raises `Refused` with the status that says what is wrong."""
+async def read_request(request: Request, patience: float) -> GraphQLRequest:
+    """What a request asks for; its body may take `patience` seconds to arrive.
+
+    Raises `Refused` with the status that says what is wrong.
+    """
     if request.method == "POST":
-        body = await _read_body(request)
-        return _checked(body, frozenset({OperationType.QUERY, OperationType.MUTATION}))
-    fields: dict[str, Any] = dict(request.query_params)
+        _check_body_headers(request.headers)
+        body = _parsed(await _body_in_time(request, patience), "body")
+        return _checked(_object(body), frozenset({OperationType.QUERY, OperationType.MUTATION}))
+    return _checked(_read_parameters(request), frozenset({OperationType.QUERY}))
+
+
+def _read_parameters(request: Request) -> dict[str, Any]:
+    text: bytes = request.scope["query_string"]
+    try:
+        pairs = parse_qsl(text.decode(), keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        raise Refused(400, "The URL is no text in UTF-8.") from None
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in fields and name in _FIELDS:
+            raise Refused(400, f"Give `{name}` once.")
+        fields[name] = value
     for name in ("variables", "extensions"):
         if name in fields:
             fields[name] = _parsed(fields[name], name)
-    return _checked(fields, frozenset({OperationType.QUERY}))
+    return fields
 
 
-async def _read_body(request: Request) -> dict[str, Any]:
-    content_type, *parameters = request.headers.get("content-type", "").lower().split(";")
-    charsets = {each.strip() for each in parameters if each.strip().startswith("charset=")}
-    if content_type.strip() != JSON or charsets - {"charset=utf-8", 'charset="utf-8"'}:
+def _check_body_headers(headers: Headers) -> None:
+    content_types = headers.getlist("content-type")
+    if content_types != [JSON] and not (len(content_types) == 1 and _is_json(content_types[0])):
         wanted = {"accept-post": JSON}
         raise Refused(415, f"Send {JSON} in UTF-8.", "UNSUPPORTED_MEDIA_TYPE", wanted)
-    if request.headers.get("content-encoding", "identity") != "identity":
-        raise Refused(415, "Send the body without a content encoding.", "UNSUPPORTED_MEDIA_TYPE")
-    fields = _parsed(await _limited(request), "body")
-    if not isinstance(fields, dict):
-        raise Refused(400, "Send one JSON object with `query`, and `variables` where needed.")
-    return cast("dict[str, Any]", fields)
+    if any(each.lower() != "identity" for each in headers.getlist("content-encoding")):
+        plain = {"accept-encoding": "identity"}
+        text = "Send the body without a content encoding."
+        raise Refused(415, text, "UNSUPPORTED_MEDIA_TYPE", plain)
+    declared = headers.get("content-length", "")
+    if declared.isdecimal() and int(declared[:20]) > MAX_BODY_BYTES:
+        raise _too_large()  # before a client that waits to be told to go on has sent any of it
 
 
-async def _limited(request: Request) -> bytes:
-    chunks, size = [], 0
+def _is_json(content_type: str) -> bool:
+    read = Message()
+    read["content-type"] = content_type
+    return read.get_content_type() == JSON and read.get_content_charset("utf-8") == "utf-8"
+
+
+async def _body_in_time(request: Request, patience: float) -> bytes:
     try:
-        async for chunk in request.stream():
-            size += len(chunk)
-            if size > MAX_BODY_BYTES:
-                most = f"Send at most {MAX_BODY_BYTES:,} bytes."
-                raise Refused(413, most, "PAYLOAD_TOO_LARGE", {"connection": "close"})
-            chunks.append(chunk)
+        async with asyncio.timeout(patience):
+            return await _body(request)
+    except TimeoutError:
+        late = f"The body didn't arrive within {patience:g} seconds."
+        raise Refused(408, late, "REQUEST_TIMEOUT", _CLOSE) from None
     except ClientDisconnect:
         _log.debug("a client left in the middle of its body")
         raise Refused(400, "The body ended before its end.") from None
+
+
+async def _body(request: Request) -> bytes:
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > MAX_BODY_BYTES:
+            raise _too_large()
+        chunks.append(chunk)
     return b"".join(chunks)
+
+
+def _too_large() -> Refused:
+    return Refused(413, f"Send at most {MAX_BODY_BYTES:,} bytes.", "PAYLOAD_TOO_LARGE", _CLOSE)
 
 
 def _parsed(text: bytes | str, name: str) -> object:
@@ -74,6 +115,14 @@ def _parsed(text: bytes | str, name: str) -> object:
         return read_json(text)
     except NotJson:
         raise Refused(400, f"The {name} is no JSON in UTF-8.") from None
+
+
+def _object(body: object) -> dict[str, Any]:
+    if isinstance(body, list):
+        raise Refused(400, "Send operations one by one: batches are not taken.")
+    if not isinstance(body, dict):
+        raise Refused(400, "Send one JSON object with `query`, and `variables` where needed.")
+    return cast("dict[str, Any]", body)
 
 
 def _checked(fields: Mapping[str, Any], allowed: frozenset[OperationType]) -> GraphQLRequest:

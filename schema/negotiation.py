@@ -1,45 +1,58 @@
-"""Which media type an answer takes, by what the client accepts."""
+"""What a client accepts, by the weights of its headers (RFC 9110, section 12.5)."""
 
 from __future__ import annotations
 
 GRAPHQL_RESPONSE = "application/graphql-response+json"
 JSON = "application/json"
 
-_RANGES = {
-    GRAPHQL_RESPONSE: GRAPHQL_RESPONSE,
-    JSON: JSON,
-    "application/*": JSON,
-    "*/*": JSON,
-}
 
-
-def negotiate(accept: str | None) -> str | None:
+def negotiate(accept: str) -> str | None:
     """The media type to answer with; None where the client accepts none that we have.
 
-    The greatest weight wins; of equal ones the type of the GraphQL-over-HTTP specification, whose
-    status codes tell more. Who says nothing gets plain JSON.
+    The greatest weight wins, then what is named more exactly. Of equal ones it is the type of the
+    GraphQL-over-HTTP specification, whose status codes tell more, where the client knows that name.
+    Who says nothing gets plain JSON.
     """
-    if not accept or not accept.strip():
+    if not accept.strip():
         return JSON
-    offers = [_offer(part) for part in accept.split(",")]
-    acceptable = [offer for offer in offers if offer is not None and offer[0] > 0]
-    if not acceptable:
+    weights = read_weights(accept)
+    known = GRAPHQL_RESPONSE in weights
+    offers = {each: media_weight(weights, each) for each in (GRAPHQL_RESPONSE, JSON)}
+    first, second = offers if known else reversed(offers)
+    best = first if offers[first] >= offers[second] else second
+    return best if offers[best][0] > 0 else None
+
+
+def media_weight(weights: dict[str, float], media_type: str) -> tuple[float, int]:
+    """The weight of a media type, 0 where it isn't acceptable, and how exactly it was named."""
+    names = ("*/*", media_type.partition("/")[0] + "/*", media_type)
+    exact = max((at for at, name in enumerate(names) if name in weights), default=None)
+    return (0.0, 0) if exact is None else (weights[names[exact]], exact)
+
+
+def takes_gzip(accept_encoding: str) -> bool:
+    """Whether an Accept-Encoding header allows gzip."""
+    weights = read_weights(accept_encoding)
+    return weights.get("gzip", weights.get("x-gzip", weights.get("*", 0.0))) > 0
+
+
+def read_weights(header: str) -> dict[str, float]:
+    """What a header names, in lower case, each with its weight; a malformed part counts as unsaid.
+
+    Of parameters only the weight counts. Of a name that is said twice the greater weight does.
+    """
+    weights: dict[str, float] = {}
+    for part in header.split(","):
+        name, *parameters = (each.strip().lower() for each in part.split(";"))
+        said = [each[2:] for each in parameters if each.startswith("q=")]
+        weight = _weight(said[0]) if said else 1.0
+        if name and weight is not None:
+            weights[name] = max(weight, weights.get(name, 0.0))
+    return weights
+
+
+def _weight(text: str) -> float | None:
+    if not (text.replace(".", "", 1).isdecimal() and text.isascii() and len(text) <= 5):
         return None
-    return max(acceptable, key=lambda offer: (offer[0], offer[1] == GRAPHQL_RESPONSE))[1]
-
-
-def _offer(part: str) -> tuple[float, str] | None:
-    """The weight and the media type that one part of an Accept header asks for."""
-    name, *parameters = (each.strip().lower() for each in part.split(";"))
-    media_type = _RANGES.get(name)
-    if media_type is None:
-        return None
-    weights = [each[2:] for each in parameters if each.startswith("q=")]
-    return (_weight(weights[0]) if weights else 1.0), media_type
-
-
-def _weight(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0
+    weight = float(text)
+    return weight if weight <= 1 else None

@@ -9,6 +9,8 @@ from starlette.responses import Response
 from retrograph.schema.negotiation import JSON
 from retrograph.schema.wire import write_json
 
+_HEADERS = {"vary": "accept", "cache-control": "no-store", "x-content-type-options": "nosniff"}
+
 
 class Refused(Exception):
     """A request that is not executed: its HTTP status, what to tell, and headers to add."""
@@ -33,12 +35,15 @@ def error_response(refused: Refused, media_type: str = JSON) -> Response:
 
 
 def json_response(
-    answer: Mapping[str, object], status: int, media_type: str, headers: Mapping[str, str]
+    answer: Mapping[str, object],
+    status: int = 200,
+    media_type: str = JSON,
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """An answer as JSON; it belongs to whoever asked, so nothing may keep it."""
+    """An answer as JSON; it belongs to whoever asked, so nothing on its way may keep it."""
     return Response(
         write_json(answer),
         status_code=status,
         media_type=f"{media_type}; charset=utf-8",
-        headers={"vary": "accept", **headers},
+        headers={**_HEADERS, **(headers or {})},
     )

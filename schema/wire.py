@@ -22,7 +22,9 @@ def read_json(data: bytes | str) -> object:
     except orjson.JSONDecodeError:
         pass
     try:
-        return json.loads(data, parse_constant=_refuse)
+        # By itself the library would take bytes of UTF-16 and UTF-32, too.
+        text = data if isinstance(data, str) else data.decode()
+        return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         raise NotJson from None
 

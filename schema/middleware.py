@@ -1,0 +1,41 @@
+"""What every HTTP request goes through on its way to its route, from the outside in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from starlette.middleware import Middleware
+
+from retrograph.schema.compression import GZIP_BYTES, GZIP_LEVEL, Compression
+from retrograph.schema.cors import cors_layer
+from retrograph.schema.failure_guard import FailureGuard
+from retrograph.schema.hosts import HostGuard, IsTrusted
+from retrograph.schema.request_log import RequestLog
+
+
+@dataclass(frozen=True, slots=True)
+class HttpOptions:
+    """How HTTP is served.
+
+    Pages from `cors_origins` may ask and read the answer, from every origin with `*`; the body of
+    a request may take `receive_seconds` to arrive.
+    """
+
+    cors_origins: Sequence[str] = ()
+    receive_seconds: float = 30
+
+
+DEFAULT_HTTP = HttpOptions()
+
+
+def make_middleware(options: HttpOptions, is_trusted: IsTrusted | None) -> list[Middleware]:
+    """The layers around the routes; `is_trusted` tells by which hosts they may be named."""
+    guard = [] if is_trusted is None else [Middleware(HostGuard, is_trusted=is_trusted)]
+    return [
+        Middleware(RequestLog),
+        *guard,
+        *([cors_layer(options.cors_origins)] if options.cors_origins else []),
+        Middleware(Compression, minimum_size=GZIP_BYTES, compresslevel=GZIP_LEVEL),
+        Middleware(FailureGuard),
+    ]
