@@ -29,6 +29,9 @@ _SETTINGS = {
     "tenant": ("ID", "The tenant to act for."),
     "fleet": ("ID", "The fleet to act on."),
     "auth": ("KIND", "How callers prove who they are: `none`, on this machine alone."),
+    "cors_origins": ("ORIGINS", "Pages that may ask from browsers: https://app.example,… or *."),
+    "receive_timeout": ("SECONDS", "How long a request's head, and then its body, may take."),
+    "log_level": ("LEVEL", "The least that is logged: debug, info, warning or error."),
 }
 
 

@@ -13,13 +13,16 @@ import click
 import uvicorn
 
 from retrograph.app import create_app
+from retrograph.cli_log import configure_logging
 from retrograph.cli_options import database_file, open_scope, takes_settings
 from retrograph.resolvers.demo import CORRECTION, FLEET, fill_with_demo, make_demo
 from retrograph.resolvers.runs import list_runs
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.errors import ConfigurationError
 from retrograph.rules.instant import format_instant
+from retrograph.schema.http_protocol import http_server_options
 from retrograph.schema.limits import MAX_MESSAGE_BYTES
+from retrograph.schema.middleware import HttpOptions
 from retrograph.settings import Settings, check_exposure
 from retrograph.storage.clock import system_clock
 from retrograph.storage.filters import RunFilter
@@ -28,6 +31,12 @@ GRACE_SECONDS = 5
 """How long requests may take to end when the server stops."""
 GC_THRESHOLDS = (50_000, 50, 100)
 """New objects until the youngest are collected, and how many times until the older ones are."""
+
+SERVING = (
+    *("database", "host", "port", "tenant", "auth"),
+    *("cors_origins", "receive_timeout", "log_level"),
+)
+"""The settings of whatever serves."""
 
 _QUERIES = {
     "What is not healthy now, and why": """
@@ -43,7 +52,7 @@ _QUERIES = {
 
 
 @click.command("serve")
-@takes_settings("database", "host", "port", "tenant", "auth")
+@takes_settings(*SERVING)
 def serve(settings: Settings) -> None:
     """Serve GraphQL at /graphql, over HTTP and WebSockets."""
     check_exposure(settings)
@@ -54,9 +63,7 @@ def serve(settings: Settings) -> None:
 
 @click.command("demo")
 @click.option("--serve/--no-serve", "serving", default=True, help="Serve it, or only make it.")
-@takes_settings(
-    "database", "host", "port", "tenant", "auth", defaults=Settings(database="retrograph-demo.db")
-)
+@takes_settings(*SERVING, defaults=Settings(database="retrograph-demo.db"))
 def demo(settings: Settings, serving: bool) -> None:
     """Make the demo, a fleet with a week of history, if it is not there; then serve it."""
     check_exposure(settings)
@@ -117,8 +124,12 @@ def _url(settings: Settings, listener: socket.socket) -> str:
 
 def _run(scope: Scope, settings: Settings, listener: socket.socket) -> None:
     unproven = settings.auth == "none"
+    http = HttpOptions(settings.cors_origins or (), settings.receive_timeout)
+    configure_logging(settings.log_level)
     config = uvicorn.Config(
-        create_app(scope.store, tenant_id=scope.tenant_id, loopback_only=unproven),
+        create_app(scope.store, tenant_id=scope.tenant_id, loopback_only=unproven, http=http),
+        **http_server_options(settings.receive_timeout),
+        log_config=None,
         log_level="warning",
         ws_max_size=MAX_MESSAGE_BYTES,
         timeout_graceful_shutdown=GRACE_SECONDS,

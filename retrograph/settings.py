@@ -15,6 +15,11 @@ from retrograph.rules.errors import ConfigurationError, InvalidInput
 from retrograph.rules.limits import check_id
 
 PREFIX = "RETROGRAPH_"
+ANY_ORIGIN = "*"
+LOG_LEVELS = ("debug", "info", "warning", "error")
+MAX_TIMEOUT = 3_600
+
+_ORIGIN = re.compile(r"https?://([a-z0-9_.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
 
 _PASSWORD = re.compile(
     r"(^\w[\w+.-]*://[^/?#@:]*:).+(?=@)|([?&](?:pwd|password)=)[^&]+", re.IGNORECASE
@@ -27,7 +32,8 @@ class Settings:
 
     `database` is a file or a URL; `port` 0 takes a free one; `tenant` and `fleet` are what
     commands act on; `auth` says who may ask: with `none`, everybody who reaches this machine's
-    loopback acts as `tenant`, with every fleet and role.
+    loopback acts as `tenant`, with every fleet and role. Pages from `cors_origins` may ask,
+    too. The head of a request may take `receive_timeout` seconds to arrive, and so may its body.
     """
 
     database: str = "retrograph.db"
@@ -36,6 +42,9 @@ class Settings:
     tenant: int = 1
     fleet: int = 1
     auth: str = "none"
+    cors_origins: tuple[str, ...] | None = None
+    receive_timeout: int = 30
+    log_level: str = "info"
 
     @property
     def told_database(self) -> str:
@@ -81,6 +90,12 @@ def check_exposure(settings: Settings) -> None:
             "can be reached from others. Use --host 127.0.0.1.",
             path=("host",),
         )
+    if settings.auth == "none" and ANY_ORIGIN in (settings.cors_origins or ()):
+        raise ConfigurationError(
+            "Without authentication any page in a browser here could write; name the origins in "
+            "--cors-origins.",
+            path=("cors_origins",),
+        )
 
 
 def is_loopback(host: str) -> bool:
@@ -122,6 +137,27 @@ def _auth(text: str, origin: str) -> str:
     return text
 
 
+def _origins(text: str, origin: str) -> tuple[str, ...]:
+    found = tuple(each.strip() for each in text.split(","))
+    if not all(each == ANY_ORIGIN or _ORIGIN.fullmatch(each) for each in found):
+        raise ConfigurationError(
+            f"{origin} is no list of origins; give some like https://app.example, or *."
+        )
+    return found
+
+
+def _timeout(text: str, origin: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= MAX_TIMEOUT):
+        raise ConfigurationError(f"{origin} is no number of seconds from 1 to {MAX_TIMEOUT:,}.")
+    return int(text)
+
+
+def _level(text: str, origin: str) -> str:
+    if text not in LOG_LEVELS:
+        raise ConfigurationError(f"{origin} is one of {', '.join(LOG_LEVELS)}.")
+    return text
+
+
 _READERS: Mapping[str, Callable[[str, str], object]] = {
     "database": _words,
     "host": _words,
@@ -129,4 +165,7 @@ _READERS: Mapping[str, Callable[[str, str], object]] = {
     "tenant": _id,
     "fleet": _id,
     "auth": _auth,
+    "cors_origins": _origins,
+    "receive_timeout": _timeout,
+    "log_level": _level,
 }

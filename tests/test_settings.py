@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 
 from retrograph.rules.errors import ConfigurationError
-from retrograph.settings import Settings, check_exposure, load_settings
+from retrograph.settings import Settings, check_exposure, flag_of, load_settings
 
 
 def test_the_defaults_are_those_of_one_machine() -> None:
@@ -26,6 +26,18 @@ def test_a_command_may_have_defaults_of_its_own() -> None:
     assert load_settings({}, {"RETROGRAPH_DATABASE": "x"}, defaults=defaults).database == "x"
 
 
+def test_origins_are_a_list() -> None:
+    given = {"cors_origins": "https://app.example, http://[::1]:3000"}
+    assert load_settings(given, {}).cors_origins == ("https://app.example", "http://[::1]:3000")
+    assert load_settings({"cors_origins": "*"}, {}).cors_origins == ("*",)
+
+
+def test_without_authentication_not_every_page_may_ask() -> None:
+    with pytest.raises(ConfigurationError, match="name the origins"):
+        check_exposure(replace(Settings(), cors_origins=("*",)))
+    check_exposure(replace(Settings(), cors_origins=("http://localhost:3000",)))
+
+
 def test_settings_do_not_change() -> None:
     with pytest.raises(FrozenInstanceError):
         Settings().port = 1  # type: ignore[misc]
@@ -41,10 +53,13 @@ def test_settings_do_not_change() -> None:
         ("database", ""),
         ("host", " "),
         ("database", "a\0b"),
+        *(("cors_origins", value) for value in ("", "a.example", "https://a/", "https://A", ",*")),
+        *(("receive_timeout", value) for value in ("", "0", "1.5", "-1", "3601")),
+        *(("log_level", value) for value in ("", "INFO", "trace")),
     ],
 )
 def test_a_value_that_cannot_be_is_refused(name: str, value: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"--{name}"):
+    with pytest.raises(ConfigurationError, match=flag_of(name)):
         load_settings({name: value}, {})
     with pytest.raises(ConfigurationError, match=f"RETROGRAPH_{name.upper()}"):
         load_settings({}, {f"RETROGRAPH_{name.upper()}": value})

@@ -17,6 +17,7 @@ from starlette.applications import Starlette
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
+from retrograph.schema.http_protocol import http_server_options
 from retrograph.schema.limits import MAX_MESSAGE_BYTES
 
 PATIENCE = 30
@@ -150,11 +151,15 @@ class Listening(Served):
 
 
 @contextmanager
-def listening(app: Starlette) -> Iterator[Listening]:
-    """Serves an application on a free port for as long as the context lasts."""
+def listening(app: Starlette, *, patience: float = PATIENCE) -> Iterator[Listening]:
+    """Serves an application on a free port for as long as the context lasts.
+
+    A request's head may take `patience` seconds to arrive.
+    """
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
         app,
+        **http_server_options(patience),
         log_level="critical",
         ws="websockets-sansio",
         ws_max_size=MAX_MESSAGE_BYTES,

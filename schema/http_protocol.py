@@ -1,0 +1,106 @@
+"""HTTP on the wire where no request comes of it: what is broken, too long or too slow.
+
+uvicorn answers such clients in plain text, or waits for them for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from retrograph.schema.current_request import begun_request
+from retrograph.schema.refusals import Refused, error_response
+from retrograph.schema.request_log import HEADER, log_line
+
+MAX_HEAD_BYTES = 16_384
+"""Bytes of a request's first line and headers; long documents take POST."""
+_SLICE = 4_096
+
+
+class HttpProtocol(H11Protocol):
+    """One connection; what is wrong with it is answered in JSON and logged as one line."""
+
+    patience = 30.0
+    """Seconds that the head of a request may take to arrive."""
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begins to wait for the first request."""
+        super().connection_made(transport)
+        self._wait_or_rest()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Waits no more."""
+        self._rest()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Takes a head in slices: it is measured only where it hasn't ended yet."""
+        while data and not self.transport.is_closing() and self.transport.get_protocol() is self:
+            size = _SLICE if self._awaits_head else len(data)
+            super().data_received(data[:size])
+            data = data[size:]
+        self._wait_or_rest()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answers what is no HTTP; uvicorn calls it where the parser has raised."""
+        error = sys.exception()
+        status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
+        if status == 431:
+            most = f"Send at most {MAX_HEAD_BYTES:,} bytes of URL and headers; documents by POST."
+            self._refuse(Refused(status, most, "PAYLOAD_TOO_LARGE"))
+        else:
+            self._refuse(Refused(status, "This is no HTTP request.", "BAD_REQUEST"))
+
+    @property
+    def _awaits_head(self) -> bool:
+        return self.conn.their_state is h11.IDLE
+
+    def _wait_or_rest(self) -> None:
+        if not self._awaits_head or self.transport.get_protocol() is not self:
+            self._rest()
+        elif self._waiting is None:
+            self._waiting = self.loop.call_later(self.patience, self._give_up)
+
+    def _rest(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+    def _give_up(self) -> None:
+        if self.conn.trailing_data[0]:
+            late = f"The request didn't arrive within {self.patience:g} seconds."
+            self._refuse(Refused(408, late, "REQUEST_TIMEOUT"))
+        else:
+            self.transport.close()
+
+    def _refuse(self, refused: Refused) -> None:
+        """Says it, if nothing else was said, and closes; a request that runs is abandoned."""
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            with begun_request(()) as request:
+                response = error_response(refused)
+                response.headers.update({"connection": "close", HEADER: request.id})
+                head = h11.Response(status_code=refused.status, headers=response.raw_headers)
+                for event in (head, h11.Data(data=bytes(response.body)), h11.EndOfMessage()):
+                    self.transport.write(self.conn.send(event) or b"")
+                log_line(status=refused.status, bytes=len(response.body), code=refused.code)
+        running: RequestResponseCycle | None = self.cycle
+        if running is not None and not running.response_complete:
+            running.disconnected = True
+            running.message_event.set()
+        self.transport.close()
+
+
+def http_server_options(patience: float) -> dict[str, Any]:
+    """What uvicorn's configuration needs so that it speaks HTTP like this."""
+    return {
+        "http": type("HttpProtocol", (HttpProtocol,), {"patience": patience}),
+        "h11_max_incomplete_event_size": MAX_HEAD_BYTES,
+        "server_header": False,
+        "access_log": False,
+    }
