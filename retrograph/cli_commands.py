@@ -18,6 +18,7 @@ import click
 from retrograph import __version__
 from retrograph.cli_data import export_file, import_file, migrate, print_sdl
 from retrograph.cli_serve import demo, serve
+from retrograph.cli_token import print_token
 from retrograph.cli_watch import invalidate_node, tail
 from retrograph.rules.errors import OutputFailed, RetrographError
 
@@ -92,5 +93,6 @@ for _command in (
     tail,
     migrate,
     print_sdl,
+    print_token,
 ):
     commands.add_command(_command)

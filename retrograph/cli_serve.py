@@ -13,6 +13,7 @@ import click
 import uvicorn
 
 from retrograph.app import create_app
+from retrograph.authentication import make_identify
 from retrograph.cli_log import configure_logging
 from retrograph.cli_options import database_file, open_scope, takes_settings
 from retrograph.resolvers.demo import CORRECTION, FLEET, fill_with_demo, make_demo
@@ -33,7 +34,8 @@ GC_THRESHOLDS = (50_000, 50, 100)
 """New objects until the youngest are collected, and how many times until the older ones are."""
 
 SERVING = (
-    *("database", "host", "port", "tenant", "auth"),
+    *("database", "host", "port", "tenant", "auth", "jwt_secret", "jwt_secret_file"),
+    *("jwt_issuer", "jwt_audience", "jwt_leeway"),
     *("cors_origins", "receive_timeout", "log_level"),
 )
 """The settings of whatever serves."""
@@ -52,7 +54,7 @@ _QUERIES = {
 
 
 @click.command("serve")
-@takes_settings(*SERVING)
+@takes_settings(*SERVING, "jwks")
 def serve(settings: Settings) -> None:
     """Serve GraphQL at /graphql, over HTTP and WebSockets."""
     check_exposure(settings)
@@ -123,11 +125,17 @@ def _url(settings: Settings, listener: socket.socket) -> str:
 
 
 def _run(scope: Scope, settings: Settings, listener: socket.socket) -> None:
-    unproven = settings.auth == "none"
+    identify = make_identify(settings)
     http = HttpOptions(settings.cors_origins or (), settings.receive_timeout)
     configure_logging(settings.log_level)
     config = uvicorn.Config(
-        create_app(scope.store, tenant_id=scope.tenant_id, loopback_only=unproven, http=http),
+        create_app(
+            scope.store,
+            tenant_id=scope.tenant_id,
+            loopback_only=identify is None,
+            identify=identify,
+            http=http,
+        ),
         **http_server_options(settings.receive_timeout),
         log_config=None,
         log_level="warning",

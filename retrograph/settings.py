@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from retrograph.rules.errors import ConfigurationError, InvalidInput
 from retrograph.rules.limits import check_id
@@ -18,8 +19,12 @@ PREFIX = "RETROGRAPH_"
 ANY_ORIGIN = "*"
 LOG_LEVELS = ("debug", "info", "warning", "error")
 MAX_TIMEOUT = 3_600
+MAX_LEEWAY = 300
+"""Seconds that the clock of whoever issues tokens may differ by."""
 
 _ORIGIN = re.compile(r"https?://([a-z0-9_.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
+_KEYS = ("jwt_secret", "jwt_secret_file", "jwks")
+"""The settings that each say what verifies tokens."""
 
 _PASSWORD = re.compile(
     r"(^\w[\w+.-]*://[^/?#@:]*:).+(?=@)|([?&](?:pwd|password)=)[^&]+", re.IGNORECASE
@@ -32,8 +37,11 @@ class Settings:
 
     `database` is a file or a URL; `port` 0 takes a free one; `tenant` and `fleet` are what
     commands act on; `auth` says who may ask: with `none`, everybody who reaches this machine's
-    loopback acts as `tenant`, with every fleet and role. Pages from `cors_origins` may ask,
-    too. The head of a request may take `receive_timeout` seconds to arrive, and so may its body.
+    loopback acts as `tenant`, with every fleet and role; with `token`, who has a token. Tokens are
+    verified with `jwt_secret`, with the text of `jwt_secret_file`, or with the key set at `jwks`, a
+    file or URL; `jwt_leeway` is in seconds. Pages from
+    `cors_origins` may ask, too. The head of a request may take `receive_timeout` seconds to arrive,
+    and so may its body.
     """
 
     database: str = "retrograph.db"
@@ -42,6 +50,12 @@ class Settings:
     tenant: int = 1
     fleet: int = 1
     auth: str = "none"
+    jwt_secret: str | None = field(default=None, repr=False)
+    jwt_secret_file: str | None = None
+    jwks: str | None = None
+    jwt_issuer: str | None = None
+    jwt_audience: str | None = None
+    jwt_leeway: int = 30
     cors_origins: tuple[str, ...] | None = None
     receive_timeout: int = 30
     log_level: str = "info"
@@ -83,11 +97,11 @@ def flag_of(name: str) -> str:
 
 
 def check_exposure(settings: Settings) -> None:
-    """Refuses to serve without authentication anywhere but on the loopback."""
+    """Refuses to serve without authentication anywhere but on the loopback, or with half of it."""
     if settings.auth == "none" and not is_loopback(settings.host):
         raise ConfigurationError(
             f"Without authentication the server answers on this machine alone; {settings.host} "
-            "can be reached from others. Use --host 127.0.0.1.",
+            "can be reached from others. Use --auth token, or --host 127.0.0.1.",
             path=("host",),
         )
     if settings.auth == "none" and ANY_ORIGIN in (settings.cors_origins or ()):
@@ -95,6 +109,21 @@ def check_exposure(settings: Settings) -> None:
             "Without authentication any page in a browser here could write; name the origins in "
             "--cors-origins.",
             path=("cors_origins",),
+        )
+    _check_keys(settings)
+
+
+def _check_keys(settings: Settings) -> None:
+    keys = [name for name in _KEYS if getattr(settings, name) is not None]
+    if settings.auth == "none" and keys:
+        raise ConfigurationError(
+            f"{flag_of(keys[0])} is given, but nobody is asked for a token; add --auth token.",
+            path=("auth",),
+        )
+    if settings.auth == "token" and len(keys) != 1:
+        raise ConfigurationError(
+            "To verify tokens, give one of " + ", ".join(map(flag_of, _KEYS)) + ".",
+            path=("auth",),
         )
 
 
@@ -132,9 +161,29 @@ def _id(text: str, origin: str) -> int:
 
 
 def _auth(text: str, origin: str) -> str:
-    if text != "none":
-        raise ConfigurationError(f"{origin} knows only `none` so far.")
+    if text not in {"none", "token"}:
+        raise ConfigurationError(f"{origin} is `none` or `token`.")
     return text
+
+
+def _place(text: str, origin: str) -> str:
+    """A file, or a URL whose answer nobody can change on its way."""
+    if "://" not in text:
+        return _words(text, origin)
+    try:
+        parts = urlsplit(text)
+        host = parts.hostname or ""
+    except ValueError:
+        raise ConfigurationError(f"{origin} is no URL.") from None
+    if not host or not (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))):
+        raise ConfigurationError(f"{origin} must be a file or an https:// URL.")
+    return text
+
+
+def _seconds(text: str, origin: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text[:6]) <= MAX_LEEWAY):
+        raise ConfigurationError(f"{origin} is no number of seconds from 0 to {MAX_LEEWAY}.")
+    return int(text)
 
 
 def _origins(text: str, origin: str) -> tuple[str, ...]:
@@ -165,6 +214,12 @@ _READERS: Mapping[str, Callable[[str, str], object]] = {
     "tenant": _id,
     "fleet": _id,
     "auth": _auth,
+    "jwt_secret": _words,
+    "jwt_secret_file": _words,
+    "jwks": _place,
+    "jwt_issuer": _words,
+    "jwt_audience": _words,
+    "jwt_leeway": _seconds,
     "cors_origins": _origins,
     "receive_timeout": _timeout,
     "log_level": _level,

@@ -51,4 +51,4 @@ class Query(GraphQuery, PastQuery):
     @strawberry.field(description="Who you are to this server.")
     async def viewer(self, info: Info) -> Viewer:
         fleet_ids = await info.context.call(Scope.held_fleets)
-        return Viewer.of(info.context.caller.scope, fleet_ids)
+        return Viewer.of(info.context.caller, fleet_ids)

@@ -21,6 +21,7 @@ from retrograph.schema.documents import Documents
 from retrograph.schema.errors import HANDLERS
 from retrograph.schema.extensions import Lifecycle
 from retrograph.schema.failures import present
+from retrograph.schema.guard import guard
 from retrograph.schema.mutation import Mutation
 from retrograph.schema.query import Query
 from retrograph.schema.scalars import SCALARS
@@ -40,6 +41,7 @@ class Schema(strawberry.Schema):
             config=StrawberryConfig(sort_schema=sort, scalar_map=SCALARS),
         )
         _drop_null_defaults(self._schema)
+        guard(self._schema)
 
     def process_errors(
         self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None

@@ -1,0 +1,51 @@
+"""What verifies callers, and what signs tokens for development, by the settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from retrograph.rules.errors import ConfigurationError
+from retrograph.schema.identity import Identify, Identity
+from retrograph.schema.key_set import KeySet, key_set_source
+from retrograph.schema.keys import SecretKey
+from retrograph.schema.tokens import Tokens, issue_token
+from retrograph.settings import Settings
+
+MAX_SECRET_BYTES = 65_536
+"""More of a file can't be meant for a secret."""
+
+
+def make_identify(settings: Settings) -> Identify | None:
+    """What tells whom a token stands for; None where nobody is asked for one.
+
+    A key set is loaded now. Raises `ConfigurationError` for keys that are missing or weak.
+    """
+    if settings.auth == "none":
+        return None
+    keys = KeySet(key_set_source(settings.jwks)) if settings.jwks else SecretKey(_secret(settings))
+    return Tokens(
+        keys,
+        issuer=settings.jwt_issuer,
+        audience=settings.jwt_audience,
+        leeway=settings.jwt_leeway,
+    )
+
+
+def make_token(settings: Settings, identity: Identity) -> str:
+    """A token that a server with these settings takes; raises `ConfigurationError`."""
+    return issue_token(
+        _secret(settings), identity, issuer=settings.jwt_issuer, audience=settings.jwt_audience
+    )
+
+
+def _secret(settings: Settings) -> str:
+    if settings.jwt_secret is not None:
+        return settings.jwt_secret
+    if settings.jwt_secret_file is None:
+        raise ConfigurationError("Name the secret that signs tokens with --jwt-secret-file.")
+    file = Path(settings.jwt_secret_file)
+    try:
+        with file.open("rb") as source:
+            return source.read(MAX_SECRET_BYTES).decode("utf-8", "surrogateescape").strip()
+    except OSError as error:
+        raise ConfigurationError(f"The secret {file} can't be read: {error.strerror}.") from error

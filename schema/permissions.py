@@ -1,0 +1,39 @@
+"""Who may what: the roles that each operation of the schema takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from retrograph.resolvers.scope import Role
+
+Roles = frozenset[Role]
+
+ANYBODY: Roles | None = None
+"""Whoever proves who they are, in any role or none."""
+READERS = frozenset(Role)
+WRITERS = frozenset({Role.CONTROLLER, Role.ADMIN})
+
+PERMISSIONS: Mapping[str, Roles | None] = {
+    "Query.changes": READERS,
+    "Query.edges": READERS,
+    "Query.events": READERS,
+    "Query.invalidationRun": READERS,
+    "Query.invalidationRuns": READERS,
+    "Query.neighbourhood": READERS,
+    "Query.node": READERS,
+    "Query.nodes": READERS,
+    "Query.paths": READERS,
+    "Query.previewInvalidation": READERS,
+    "Query.viewer": ANYBODY,
+    "Mutation.addEvidence": WRITERS,
+    "Mutation.invalidate": WRITERS,
+    "Mutation.linkNodes": WRITERS,
+    "Mutation.pinNode": WRITERS,
+    "Mutation.putNodes": WRITERS,
+    "Mutation.revertRun": WRITERS,
+    "Mutation.supersede": WRITERS,
+    "Mutation.unlinkNodes": WRITERS,
+    "Subscription.events": READERS,
+}
+"""Any one of an operation's roles is enough. Every field of the three root types stands here; what
+lies below them is read by whoever may ask them. Introspection is for anybody."""
