@@ -11,7 +11,9 @@ from retrograph.settings import Settings, check_exposure, flag_of, load_settings
 
 
 def test_the_defaults_are_those_of_one_machine() -> None:
-    assert load_settings({}, {}) == Settings("retrograph.db", "127.0.0.1", 8000, 1, 1, "none")
+    defaults = Settings("retrograph.db", "127.0.0.1", 8000, 1, 1, "none")
+    assert load_settings({}, {}) == defaults
+    assert (defaults.jwt_secret, defaults.jwks, defaults.jwt_leeway) == (None, None, 30)
 
 
 def test_a_flag_goes_before_a_variable_and_a_variable_before_a_default() -> None:
@@ -49,7 +51,11 @@ def test_settings_do_not_change() -> None:
         *(("port", value) for value in ("", "x", "-1", "65536", "80.0", "٣", "9" * 5000)),
         *(("tenant", value) for value in ("", "one", "+1", "01", "1.0", str(2**63))),
         *(("fleet", value) for value in ("x", " 1")),
-        ("auth", "token"),
+        *(("auth", value) for value in ("", "jwt", "Token")),
+        *(("jwks", value) for value in ("", "http://example.com/keys", "ftp://localhost/keys")),
+        *(("jwks", value) for value in ("https://", "https://[", "file://localhost/keys")),
+        *(("jwt_leeway", value) for value in ("", "-1", "301", "1.5", "x")),
+        *((name, " ") for name in ("jwt_secret", "jwt_secret_file", "jwt_issuer", "jwt_audience")),
         ("database", ""),
         ("host", " "),
         ("database", "a\0b"),
@@ -76,6 +82,34 @@ def test_the_loopback_needs_no_authentication(host: str) -> None:
 def test_without_authentication_nothing_else_is_served(host: str) -> None:
     with pytest.raises(ConfigurationError, match="--host 127"):
         check_exposure(replace(Settings(), host=host))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1", "example.com"])
+@pytest.mark.parametrize("key", ["jwt_secret", "jwt_secret_file", "jwks"])
+def test_with_tokens_anything_may_be_served(host: str, key: str) -> None:
+    check_exposure(load_settings({"auth": "token", "host": host, key: "x"}, {}))
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"auth": "token"}, "one of --jwt-secret, --jwt-secret-file, --jwks"),
+        ({"auth": "token", "jwks": "keys.json", "jwt_secret": "x"}, "one of"),
+        ({"jwks": "keys.json"}, "--jwks is given, .* add --auth token"),
+    ],
+)
+def test_half_of_an_authentication_is_refused(given: dict[str, str], word: str) -> None:
+    with pytest.raises(ConfigurationError, match=word):
+        check_exposure(load_settings(given, {}))
+
+
+def test_a_key_set_on_this_machine_needs_no_tls() -> None:
+    for place in ("http://localhost:1/keys", "http://[::1]/keys", "https://example.com/k?v=1"):
+        assert load_settings({"jwks": place}, {}).jwks == place
+
+
+def test_a_secret_is_not_told() -> None:
+    assert "hidden" not in repr(load_settings({"jwt_secret": "hidden"}, {}))
 
 
 @pytest.mark.parametrize(
