@@ -22,7 +22,7 @@ from retrograph.schema.bell import Bell
 from retrograph.schema.context import Caller
 from retrograph.schema.failure_guard import refuse_route
 from retrograph.schema.http import HttpEndpoint
-from retrograph.schema.identity import Identify, Identity, find_token
+from retrograph.schema.identity import FindCaller, Identify, Identity, find_token
 from retrograph.schema.middleware import DEFAULT_HTTP, HttpOptions, make_middleware
 from retrograph.schema.refusals import Refused, error_response, json_response
 from retrograph.schema.schema import make_schema
@@ -55,17 +55,8 @@ def create_app(
     fleet, in every role: keep it to this machine. With `loopback_only` it answers only to the
     machine's own names, and sockets only to its own pages.
     """
-    everybody = Identity(tenant_id, fleet_ids=None, roles=frozenset(Role))
     schema, trusted = make_schema(), is_loopback if loopback_only else _nobody
-
-    async def find_caller(
-        connection: HTTPConnection, init_payload: Mapping[str, Any] | None = None
-    ) -> Caller:
-        found = await identify(find_token(connection, init_payload)) if identify else everybody
-        scope = Scope(store, found.tenant_id, found.fleet_ids, found.roles)
-        state = connection.app.state
-        return Caller(scope, state.workers, state.bell, found.expires_at)
-
+    find_caller = _caller_finder(store, tenant_id, identify)
     endpoint = HttpEndpoint(schema, find_caller, http.receive_seconds)
     app = Starlette(
         routes=[
@@ -79,6 +70,20 @@ def create_app(
     )
     app.router.redirect_slashes = False  # routes are exact: a redirected POST loses its body
     return app
+
+
+def _caller_finder(store: Store, tenant_id: int, identify: Identify | None) -> FindCaller:
+    everybody = Identity(tenant_id, fleet_ids=None, roles=frozenset(Role))
+
+    async def find_caller(
+        connection: HTTPConnection, init_payload: Mapping[str, Any] | None = None
+    ) -> Caller:
+        found = await identify(find_token(connection, init_payload)) if identify else everybody
+        scope = Scope(store, found.tenant_id, found.fleet_ids, found.roles)
+        state = connection.app.state
+        return Caller(scope, state.workers, state.bell, found.expires_at)
+
+    return find_caller
 
 
 def _health(store: Store, tenant_id: int) -> list[Route]:
