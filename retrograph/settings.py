@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -39,9 +40,8 @@ class Settings:
     commands act on; `auth` says who may ask: with `none`, everybody who reaches this machine's
     loopback acts as `tenant`, with every fleet and role; with `token`, who has a token. Tokens are
     verified with `jwt_secret`, with the text of `jwt_secret_file`, or with the key set at `jwks`, a
-    file or URL; `jwt_leeway` is in seconds. Pages from
-    `cors_origins` may ask, too. The head of a request may take `receive_timeout` seconds to arrive,
-    and so may its body.
+    file or URL; `jwt_leeway` is in seconds. Pages from `cors_origins` may ask, too. The head of a
+    request may take `receive_timeout` seconds to arrive, and so may its body.
     """
 
     database: str = "retrograph.db"
@@ -180,9 +180,9 @@ def _place(text: str, origin: str) -> str:
     return text
 
 
-def _seconds(text: str, origin: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text[:6]) <= MAX_LEEWAY):
-        raise ConfigurationError(f"{origin} is no number of seconds from 0 to {MAX_LEEWAY}.")
+def _seconds(least: int, most: int, text: str, origin: str) -> int:
+    if not (text.isascii() and text.isdigit() and least <= int(text[:6]) <= most):
+        raise ConfigurationError(f"{origin} is no number of seconds from {least} to {most:,}.")
     return int(text)
 
 
@@ -193,12 +193,6 @@ def _origins(text: str, origin: str) -> tuple[str, ...]:
             f"{origin} is no list of origins; give some like https://app.example, or *."
         )
     return found
-
-
-def _timeout(text: str, origin: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= MAX_TIMEOUT):
-        raise ConfigurationError(f"{origin} is no number of seconds from 1 to {MAX_TIMEOUT:,}.")
-    return int(text)
 
 
 def _level(text: str, origin: str) -> str:
@@ -219,8 +213,8 @@ _READERS: Mapping[str, Callable[[str, str], object]] = {
     "jwks": _place,
     "jwt_issuer": _words,
     "jwt_audience": _words,
-    "jwt_leeway": _seconds,
+    "jwt_leeway": partial(_seconds, 0, MAX_LEEWAY),
     "cors_origins": _origins,
-    "receive_timeout": _timeout,
+    "receive_timeout": partial(_seconds, 1, MAX_TIMEOUT),
     "log_level": _level,
 }
