@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from http import HTTPStatus
 from typing import Any
 
 import h11
@@ -50,12 +51,13 @@ class HttpProtocol(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """Answers what is no HTTP; uvicorn calls it where the parser has raised."""
         error = sys.exception()
-        status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
+        hint = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
+        status = hint if self.conn.our_state is h11.IDLE else 400
         if status == 431:
             most = f"Send at most {MAX_HEAD_BYTES:,} bytes of URL and headers; documents by POST."
             self._refuse(Refused(status, most, "PAYLOAD_TOO_LARGE"))
         else:
-            self._refuse(Refused(status, "This is no HTTP request.", "BAD_REQUEST"))
+            self._refuse(Refused(status, "This is no well-formed HTTP request."))
 
     @property
     def _awaits_head(self) -> bool:
@@ -85,7 +87,10 @@ class HttpProtocol(H11Protocol):
             with begun_request(()) as request:
                 response = error_response(refused)
                 response.headers.update({"connection": "close", HEADER: request.id})
-                head = h11.Response(status_code=refused.status, headers=response.raw_headers)
+                phrase = HTTPStatus(refused.status).phrase.encode()
+                head = h11.Response(
+                    status_code=refused.status, headers=response.raw_headers, reason=phrase
+                )
                 for event in (head, h11.Data(data=bytes(response.body)), h11.EndOfMessage()):
                     self.transport.write(self.conn.send(event) or b"")
                 log_line(status=refused.status, bytes=len(response.body), code=refused.code)
