@@ -35,7 +35,9 @@ class Cors(CORSMiddleware):
         response = super().preflight_response(request_headers)
         if response.status_code < 400:
             return response
-        refused = Refused(response.status_code, "Pages from there may not ask this.", "CORS")
+        refused = Refused(
+            response.status_code, "Pages from there may not ask this.", "CROSS_ORIGIN"
+        )
         answer = error_response(refused)
         for name, value in response.headers.items():
             if name == "vary" or name.startswith("access-control-"):

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -19,6 +20,8 @@ from websockets.typing import Subprotocol
 
 from retrograph.schema.http_protocol import http_server_options
 from retrograph.schema.limits import MAX_MESSAGE_BYTES
+from retrograph.storage.store import Store, open_store
+from tests.clock import ManualClock
 
 PATIENCE = 30
 """Seconds after which a test is taken to hang."""
@@ -113,6 +116,17 @@ class Served:
     def ask(self, query: str, **variables: Any) -> Answer:
         response = self.client.post("/graphql", json={"query": query, "variables": variables})
         return Answer(response.status_code, response.json())
+
+
+@contextmanager
+def sqlite_store(folder: Path) -> Iterator[Store]:
+    """An open store with the empty fleet 1, for what has nothing to do with engines."""
+    opened = open_store(str(folder / "memory.db"), clock=ManualClock())
+    opened.write_all(1, [1], lambda _: None)
+    try:
+        yield opened
+    finally:
+        opened.close()
 
 
 @contextmanager

@@ -13,8 +13,7 @@ from retrograph.app import create_app
 from retrograph.schema.http_protocol import MAX_HEAD_BYTES
 from retrograph.schema.limits import MAX_BODY_BYTES
 from retrograph.schema.middleware import HttpOptions
-from retrograph.storage.store import open_store
-from tests.schema.serving import PATIENCE, Listening, listening
+from tests.schema.serving import PATIENCE, Listening, listening, sqlite_store
 
 SOON = 0.4
 """Seconds that a client which isn't slow never needs, however busy the machine."""
@@ -28,11 +27,10 @@ CHUNKED = b"transfer-encoding: chunked\r\n"
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
     """A server that waits for nobody longer than a moment."""
-    store = open_store(str(tmp_path_factory.mktemp("wire") / "memory.db"))
-    app = create_app(store, http=HttpOptions(receive_seconds=SOON))
-    with listening(app, patience=SOON) as running:
-        yield running
-    store.close()
+    with sqlite_store(tmp_path_factory.mktemp("wire")) as store:
+        app = create_app(store, http=HttpOptions(receive_seconds=SOON))
+        with listening(app, patience=SOON) as running:
+            yield running
 
 
 def say(server: Listening, *parts: bytes) -> bytes:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterator
 
 import pytest
 
 from retrograph.resolvers.scope import Scope
 from retrograph.schema.current_request import WithRequestId, request_id
-from tests.schema.serving import Listening, Served
+from retrograph.storage.store import Store
+from tests.schema.serving import Listening, Served, sqlite_store
 
 VIEWER = {"query": "query Who { viewer { tenantId } }"}
 MADE = re.compile("[0-9a-f]{32}")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """One store for all: none of it depends on the engine, and nothing is written."""
+    with sqlite_store(tmp_path_factory.mktemp("http")) as opened:
+        yield opened
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
