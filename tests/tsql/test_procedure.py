@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
+from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,28 +20,18 @@ from retrograph.rules.cascade import Cascade, ImpactKind, Seeds, cascade
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.plan import plan_hash
 from retrograph.rules.validity import Validity
+from tests.clock import ManualClock
 from tests.rules.cascade_reference import Edge, Node
 from tests.rules.cascade_strategies import EFFECTS, World, worlds
-from tests.tsql.interpreter import Interpreter, Row, ThrownError
-from tests.tsql.texts import migration_texts
-from tests.tsql.tree import parse
+from tests.tsql.database import Database, ServerClock
+from tests.tsql.errors import ServerError
+from tests.tsql.session import Result, Row, Session
+from tests.tsql.texts import batches, migration_texts
+from tests.tsql.tree import Statement
+from tests.tsql.values import instant_of_micros
 
-TABLES = """
-CREATE TABLE Fleets (TenantId, FleetId, ValidFrom, PRIMARY KEY (TenantId, FleetId));
-CREATE TABLE Nodes (
-    Id INTEGER PRIMARY KEY, TenantId, FleetId, Validity, Projected, Pinned, RunId, RunOrdinal
-);
-CREATE TABLE Edges (TenantId, FleetId, SourceId, TargetId, Type);
-CREATE UNIQUE INDEX EdgesBySource ON Edges (TenantId, FleetId, SourceId, TargetId, Type);
-CREATE INDEX EdgesByTarget ON Edges (TenantId, FleetId, TargetId, SourceId, Type);
-CREATE TABLE InvalidationOutbox (
-    TenantId, FleetId, At, Ordinal, Type, NodeId, RunId, RunOrdinal
-);
-CREATE TABLE InvalidationImpact (
-    TenantId, FleetId, RunId, Ordinal, NodeId, Kind, [Before], [After], Cause, OriginId, Depth
-);
-INSERT INTO Fleets VALUES (1, 1, 'now'), (1, 2, 'then');
-"""
+FOLDERS: list[Path] = []
+NOW = ManualClock()
 RUN = 7
 VALID = (1,) * 20
 TYPES = tuple(EdgeType)
@@ -54,27 +46,61 @@ PROFILES: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
 FIRST_EVENT = 3
 
 
+@pytest.fixture(autouse=True, scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Where the database lies."""
+    FOLDERS.append(tmp_path_factory.mktemp("procedure"))
+    yield
+    session().close()
+    session.cache_clear()
+
+
 @cache
-def machine() -> tuple[sqlite3.Connection, Interpreter]:
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    connection.executescript(TABLES)
-    scripts = [parse(text)[0] for text in migration_texts()]
-    return connection, Interpreter(connection, scripts)
+def session() -> Session:
+    """A session of tenant 1 in a database with two fleets."""
+    database = Database("procedure", FOLDERS[-1] / "procedure.db", ServerClock(NOW))
+    made = Session(database, 51, implicit=False)
+    for migration in migration_texts():
+        for batch in batches(migration):
+            run(batch.text, made)
+    made.context["tenantid"] = 1, False
+    run(
+        "INSERT INTO Memory.Fleets (TenantId, FleetId, CreatedAt) VALUES (1, 1, '2026-03-01')", made
+    )
+    return made
+
+
+def run(text: str, on: Session, **values: Any) -> list[Row]:
+    """The rows of the last result of a batch."""
+    *_, last = on.run(Statement("test", text), values) or [Result(None)]
+    if isinstance(last, ServerError):
+        raise last
+    return last.rows
 
 
 def load(nodes: list[Node], edges: list[Edge]) -> sqlite3.Connection:
-    """The graph in fleet 1, and in fleet 2 what must not matter: the far ends, and more edges."""
-    connection, _ = machine()
-    for table in ("Nodes", "Edges", "InvalidationOutbox", "InvalidationImpact"):
-        connection.execute(f"DELETE FROM {table}")
+    """The graph in fleet 1, and in fleet 2 what must not matter: the far ends, and more edges.
+
+    In a transaction, which the next call undoes.
+    """
+    run("IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION", session())
+    run("BEGIN TRANSACTION", session())
+    run("UPDATE Memory.Fleets SET CreatedAt = CreatedAt WHERE TenantId = 1", session())
+    connection = session()._connection
     known = [node[0] for node in nodes]
-    connection.executemany("INSERT INTO Nodes VALUES (?, 1, 1, ?, ?, ?, NULL, NULL)", nodes)
     far = {(end,) for source, target, _ in edges for end in (source, target)} - {*zip(known)}
-    connection.executemany("INSERT INTO Nodes VALUES (?, 1, 2, 1, 1, 0, NULL, NULL)", sorted(far))
-    connection.executemany("INSERT INTO Edges VALUES (1, 1, ?, ?, ?)", sorted({*edges}))
+    names = "Nodes (Id, TenantId, FleetId, Validity, Projected, Pinned)"
+    insert = f"INSERT INTO main.{names} VALUES (?, 1,"
+    connection.executemany(f"{insert} 1, ?, ?, ?)", nodes)
+    connection.executemany(f"{insert} 2, 1, 1, 0)", sorted(far))
     few = known[:20]
-    others = [(source, target) for source in few for target in few]
-    connection.executemany(f"INSERT INTO Edges VALUES (1, 2, ?, ?, {EdgeType.REQUIRES})", others)
+    others = [(2, source, target, int(EdgeType.REQUIRES)) for source in few for target in few]
+    mine = [(1, source, target, int(kind)) for source, target, kind in sorted({*edges})]
+    connection.executemany(
+        "INSERT INTO main.Edges (TenantId, FleetId, SourceId, TargetId, Type, Id)"
+        " VALUES (1, ?, ?, ?, ?, (SELECT COUNT(*) FROM main.Edges))",
+        mine + others,
+    )
     return connection
 
 
@@ -82,15 +108,18 @@ def invalidate(seeds: Seeds, **more: Any) -> list[Row]:
     """The impacts that the procedure hands out, by ordinal."""
     roots = [[node, int(effect)] for node, effect in seeds.roots.items()]
     values = {
-        "tenantid": 1,
-        "fleetid": 1,
-        "runid": RUN,
-        "roots": json.dumps(roots),
-        "passing": json.dumps([[*map(int, edge)] for edge in seeds.passing]),
-        "touched": json.dumps([[node] for node in seeds.touched]),
-        "firstordinal": FIRST_EVENT,
-    }
-    return sorted(machine()[1].call("InvalidateMemoryGraph", values | more))
+        "TenantId": 1,
+        "FleetId": 1,
+        "RunId": RUN,
+        "Roots": json.dumps(roots),
+        "Passing": json.dumps([[*map(int, edge)] for edge in seeds.passing]),
+        "Touched": json.dumps([[node] for node in seeds.touched]),
+        "FirstOrdinal": FIRST_EVENT,
+    } | more
+    given = ", ".join(f"@{name} = @{name}" for name in values)
+    text = f"EXEC Memory.InvalidateMemoryGraph {given}"
+    bound = {name.lower(): value for name, value in values.items()}
+    return sorted(run(text, session(), **bound))
 
 
 def healthy(node: int) -> Node:
@@ -134,7 +163,7 @@ def compare(world: World) -> None:
     found = cascade(world.graph(), world.seeds)
     connection = load(world.nodes, world.edges)
 
-    assert invalidate(world.seeds, expectedplan=plan_hash(found)) == rows_of(found)
+    assert invalidate(world.seeds, ExpectedPlan=plan_hash(found)) == rows_of(found)
 
     changed = {
         node: (stored, projected, RUN, ordinal)
@@ -148,11 +177,12 @@ def compare(world: World) -> None:
     )
     kept = {node: (stored, projected, None, None) for node, stored, projected, _ in world.nodes}
     assert {node: (*state,) for node, *state in states} == kept | changed
+    at = instant_of_micros(NOW())
     events = connection.execute(
         "SELECT At, Ordinal, Type, NodeId, RunId, RunOrdinal FROM InvalidationOutbox ORDER BY 2"
     ).fetchall()
     assert events == [
-        ("now", FIRST_EVENT + ordinal, kind, node, RUN, ordinal)
+        (at, FIRST_EVENT + ordinal, kind, node, RUN, ordinal)
         for ordinal, (node, kind) in enumerate(zip(found.nodes, found.kinds, strict=True))
     ]
 
@@ -191,7 +221,7 @@ SEEDS = Seeds(roots={1: Validity.INVALID})
 
 def refusal(seeds: Seeds, **more: Any) -> tuple[int, str]:
     connection = load(HEALTHY, CHAIN)
-    with pytest.raises(ThrownError) as caught:
+    with pytest.raises(ServerError) as caught:
         invalidate(seeds, **more)
     for table in ("InvalidationImpact", "InvalidationOutbox"):
         assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
@@ -200,17 +230,17 @@ def refusal(seeds: Seeds, **more: Any) -> tuple[int, str]:
 
 @pytest.mark.parametrize("limit", [0, 1, 2])
 def test_too_large_a_run_is_refused(limit: int) -> None:
-    assert refusal(SEEDS, limit=limit) == (51001, "RUN_TOO_LARGE")
+    assert refusal(SEEDS, Limit=limit) == (51001, "RUN_TOO_LARGE")
 
 
 def test_a_run_of_just_the_limit_is_not() -> None:
     load(HEALTHY, CHAIN)
-    assert len(invalidate(SEEDS, limit=3)) == 3
+    assert len(invalidate(SEEDS, Limit=3)) == 3
 
 
 def test_another_plan_than_the_expected_one_is_refused_and_told() -> None:
     plan = plan_hash(cascade(World(HEALTHY, CHAIN, SEEDS).graph(), SEEDS))
-    assert refusal(SEEDS, expectedplan="0" * 64) == (51002, f"PLAN_CHANGED {plan}")
+    assert refusal(SEEDS, ExpectedPlan="0" * 64) == (51002, f"PLAN_CHANGED {plan}")
 
 
 @pytest.mark.parametrize("seeds", [Seeds(roots={9: Validity.INVALID}), Seeds(touched=[9])])

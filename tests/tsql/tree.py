@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -70,12 +71,16 @@ def parse(statement: Statement) -> tuple[Script, tuple[Finding, ...]]:
 
 
 def with_variables(text: str) -> str:
-    """The text with each parameter outside of quotes and comments as a T-SQL variable."""
+    """The text with each parameter outside of quotes and comments as a T-SQL variable.
+
+    Those without names are `@parameter1` and so on.
+    """
+    numbers = itertools.count(1)
 
     def replaced(match: re.Match[str]) -> str:
         if match[1]:
             return f"@{match[1]}"
-        return "@parameter" if match[2] else match[0]
+        return f"@parameter{next(numbers)}" if match[2] else match[0]
 
     return _PARTS.sub(replaced, text)
 

@@ -1,0 +1,135 @@
+"""A database of the stand-in: a SQLite file, and what SQL Server keeps outside of transactions."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Condition, Lock
+
+from tests.tsql.errors import ServerError
+
+TIMED_OUT = -1
+GRANTED = 0
+GRANTED_LATER = 1
+
+
+@dataclass
+class ServerClock:
+    """The server's time (microseconds since 1970), which no caller can choose.
+
+    It follows `base`, and runs ahead of it by what was waited for: nobody really waits.
+    Transactions begin at multiples of `step`; each text that is sent takes `tick`.
+    """
+
+    base: Callable[[], int]
+    step: int = 1
+    tick: int = 0
+    _ahead: int = 0
+    _lock: Lock = field(default_factory=Lock)
+
+    def now(self) -> int:
+        """The time."""
+        return self.base() + self._ahead
+
+    def stamp(self) -> int:
+        """The instant of a transaction that begins now."""
+        return self.now() // self.step * self.step
+
+    def wait(self, micros: int) -> None:
+        """Lets so much time pass."""
+        with self._lock:
+            self._ahead += micros
+
+
+class AppLocks:
+    """The locks of sp_getapplock that sessions own, each by its resource."""
+
+    def __init__(self) -> None:
+        self._free = Condition()
+        self._held: dict[str, tuple[object, int]] = {}
+
+    def take(self, resource: str, owner: object, timeout_ms: int) -> int:
+        """What sp_getapplock returns; a session may take a lock several times."""
+        with self._free:
+            waits = self._of_another(resource, owner)
+            limit = None if timeout_ms < 0 else timeout_ms / 1_000
+            if not self._free.wait_for(lambda: not self._of_another(resource, owner), limit):
+                return TIMED_OUT
+            _, count = self._held.get(resource, (owner, 0))
+            self._held[resource] = owner, count + 1
+            return GRANTED_LATER if waits else GRANTED
+
+    def release(self, resource: str, owner: object) -> None:
+        """Gives a lock back, once; raises 1223 where the session does not hold it."""
+        with self._free:
+            holder, count = self._held.get(resource, (None, 0))
+            if holder is not owner:
+                raise ServerError(1223, f"Cannot release the application lock ({resource}).")
+            if count > 1:
+                self._held[resource] = owner, count - 1
+            else:
+                del self._held[resource]
+            self._free.notify_all()
+
+    def release_all(self, owner: object) -> None:
+        """Gives back what a session that ends holds."""
+        with self._free:
+            self._held = {key: held for key, held in self._held.items() if held[0] is not owner}
+            self._free.notify_all()
+
+    def held(self) -> list[str]:
+        """The resources that are held."""
+        with self._free:
+            return sorted(self._held)
+
+    def _of_another(self, resource: str, owner: object) -> bool:
+        return resource in self._held and self._held[resource][0] is not owner
+
+
+class Database:
+    """One database; sessions share it."""
+
+    def __init__(self, name: str, file: Path, clock: ServerClock) -> None:
+        self.name = name
+        self.file = file
+        self.clock = clock
+        self.locks = AppLocks()
+        self.options: dict[str, bool] = {}
+        self.generation = 0
+        """Rises whenever the schema or an option may have changed."""
+        self._sequences: dict[str, int] = {}
+        self._tokens = itertools.count(2001)
+        self._lock = Lock()
+        connection = self.connect()
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE sys_batches (text TEXT NOT NULL) STRICT")
+        connection.close()
+
+    def connect(self) -> sqlite3.Connection:
+        """A connection to the file; the session that owns it is used by one thread at a time."""
+        connection = sqlite3.connect(
+            self.file, isolation_level=None, check_same_thread=False, cached_statements=512
+        )
+        connection.execute("PRAGMA synchronous = OFF")
+        return connection
+
+    def draw(self, sequence: str, count: int) -> int:
+        """The first of so many numbers of a sequence: no transaction gives them back."""
+        with self._lock:
+            first = self._sequences.get(sequence, 1)
+            self._sequences[sequence] = first + count
+            return first
+
+    def token(self) -> bytes:
+        """The next ROWVERSION."""
+        return next(self._tokens).to_bytes(8, "big")
+
+    def last_token(self) -> bytes:
+        """@@DBTS: the last ROWVERSION that was given."""
+        with self._lock:
+            last = next(self._tokens)
+            self._tokens = itertools.count(last)
+            return (last - 1).to_bytes(8, "big")

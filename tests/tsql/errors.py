@@ -1,0 +1,81 @@
+"""Errors of the server, as it numbers them and as its driver tells them."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+
+import pyodbc
+
+PREFIX = "[Microsoft][ODBC Driver 18 for SQL Server][SQL Server]"
+
+_STATES = {
+    208: "42S02",
+    266: "25000",
+    515: "23000",
+    547: "23000",
+    1205: "40001",
+    2601: "23000",
+    2627: "23000",
+    2714: "42S01",
+    4060: "42000",
+    8114: "22018",
+    8115: "22003",
+    8152: "22001",
+    18456: "28000",
+}
+_CLASSES = {
+    "08": pyodbc.OperationalError,
+    "22": pyodbc.DataError,
+    "23": pyodbc.IntegrityError,
+    "24": pyodbc.ProgrammingError,
+    "25": pyodbc.ProgrammingError,
+    "28": pyodbc.InterfaceError,
+    "42": pyodbc.ProgrammingError,
+}
+_CONSTRAINTS = {
+    "UNIQUE constraint failed": 2627,
+    "NOT NULL constraint failed": 515,
+    "CHECK constraint failed: too long": 8152,
+    "CHECK constraint failed: out of range": 8115,
+    "CHECK constraint failed": 547,
+    "cannot store": 206,
+}
+
+
+class ServerError(Exception):
+    """What the server refuses: its number and its message."""
+
+    def __init__(self, number: int, message: str) -> None:
+        super().__init__(number, message)
+        self.number = number
+        self.message = message
+
+
+def told(error: ServerError) -> pyodbc.Error:
+    """The error as the driver raises it."""
+    state = _STATES.get(error.number, "42000")
+    text = f"[{state}] {PREFIX}{error.message} ({error.number}) (SQLExecDirectW)"
+    found: pyodbc.Error = _CLASSES.get(state[:2], pyodbc.Error)(state, text)
+    return found
+
+
+def gone() -> pyodbc.Error:
+    """What the driver tells where no server answers."""
+    text = "[08S01] [Microsoft][ODBC Driver 18 for SQL Server]Communication link failure (0)"
+    error: pyodbc.Error = pyodbc.OperationalError("08S01", f"{text} (SQLExecDirectW)")
+    return error
+
+
+def meaning(error: sqlite3.Error) -> Exception:
+    """The server's error for one of SQLite's; what has none is a fault of the stand-in."""
+    text = str(error)
+    raised = re.fullmatch(r"(\d+) (.*)", text)
+    if raised:
+        return ServerError(int(raised[1]), raised[2])
+    for start, number in _CONSTRAINTS.items():
+        if text.startswith(start):
+            return ServerError(number, text)
+    if "locked" in text:
+        return ServerError(1222, "Lock request time out period exceeded.")
+    return NotImplementedError(f"the stand-in can't say this to SQLite: {text}")

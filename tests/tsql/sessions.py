@@ -1,0 +1,63 @@
+"""Connections to one database of the stand-in, for the tests of the stand-in itself."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from retrograph.sql.loader import queries
+from tests.clock import ManualClock
+from tests.tsql.connection import Connection, Row
+from tests.tsql.database import Database
+from tests.tsql.driver import Driver, Server
+from tests.tsql.texts import batches, migration_texts
+
+_PARAMETER = re.compile(r"(?<![:\w]):(\w+)")
+
+
+class Sessions:
+    """Opens connections, and closes them at the end; `clock` is the server's."""
+
+    def __init__(self, server: Server, database: Database, clock: ManualClock) -> None:
+        self.server = server
+        self.driver = Driver()
+        self.driver.add("stand-in", server)
+        self.database = database
+        self.clock = clock
+        self._opened: list[Connection] = []
+
+    def open(self, tenant: int | None = None, *, autocommit: bool = True) -> Connection:
+        """A new connection, which has named its tenant if one is given."""
+        string = f"Driver={{any}};Server={{tcp:stand-in,1433}};Database={self.database.name}"
+        connection = self.driver.connect(string, autocommit=autocommit)
+        self._opened.append(connection)
+        if tenant is not None:
+            named(connection, "set_tenant", tenant_id=tenant)
+        return connection
+
+    def migrate(self) -> None:
+        """Makes the schema, and allows snapshots."""
+        connection = self.open()
+        for migration in migration_texts():
+            for batch in batches(migration):
+                connection.execute(batch.text)
+        named(connection, "allow_snapshot_isolation")
+
+    def close(self) -> None:
+        """Closes what is open."""
+        for connection in self._opened:
+            if not connection.closed:
+                connection.close()
+
+
+def named(connection: Connection, query: str, **values: Any) -> list[Row]:
+    """The rows of a named query of the project, if it has any."""
+    text = queries("mssql")[query]
+    names = _PARAMETER.findall(text)
+    cursor = connection.execute(_PARAMETER.sub("?", text), *(values[name] for name in names))
+    return [] if cursor.description is None else cursor.fetchall()
+
+
+def rows(connection: Connection, text: str, *values: Any) -> list[tuple[Any, ...]]:
+    """The rows of a text, as plain tuples."""
+    return [tuple(row) for row in connection.execute(text, *values).fetchall()]

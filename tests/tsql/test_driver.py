@@ -1,0 +1,368 @@
+"""The stand-in does what it says of itself; each of these is a trap that it is there to show."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from threading import Thread
+from typing import Any
+
+import pyodbc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrograph.rules.instant import format_instant
+from tests.tsql.connection import Connection
+from tests.tsql.sessions import Sessions, named, rows
+from tests.tsql.values import as_instant, bound, fetched
+
+FLEETS = "SELECT f.FleetId FROM Memory.Fleets AS f WHERE f.TenantId = ?"
+CLOCKS = "SELECT f.ValidFrom, f.ValidTo FROM Memory.FleetsHistory AS f WHERE f.TenantId = ?"
+THEN = (
+    "DECLARE @At DATETIME2(6) = ?;"
+    "SELECT f.ValidFrom FROM Memory.Fleets FOR SYSTEM_TIME AS OF @At AS f WHERE f.TenantId = ?"
+)
+FLEET = "INSERT INTO Memory.Fleets (TenantId, FleetId, CreatedAt) VALUES (?, 1, '2026-03-01')"
+NODE = (
+    "INSERT INTO Memory.NodeIdentities (Id, TenantId, FleetId, [Key], Kind, CreatedAt)"
+    " VALUES (?, 1, 1, ?, 1, '2026-03-01')"
+)
+FAR = datetime(9999, 1, 1)  # noqa: DTZ001 (DATETIME2 knows no zone)
+SECOND = timedelta(seconds=1)
+
+
+def number(caught: pytest.ExceptionInfo[pyodbc.Error]) -> str:
+    """The server's number in a driver's error."""
+    return str(caught.value.args[1]).rsplit("(", 2)[1].rstrip(") ")
+
+
+def refused(expected: int, connection: Connection, text: str, *values: Any) -> pyodbc.Error:
+    with pytest.raises(pyodbc.Error) as caught:
+        connection.execute(text, *values)
+    assert number(caught) == str(expected)
+    return caught.value
+
+
+def begin(sessions: Sessions, tenant: int = 1, *fleets: int) -> Connection:
+    """A session in a transaction in which fleets were made."""
+    connection = sessions.open(tenant)
+    named(connection, "begin")
+    named(connection, "create_fleets", tenant_id=tenant, fleet_ids=str([*(fleets or (1,))]))
+    return connection
+
+
+def now(sessions: Sessions) -> datetime:
+    return datetime.fromtimestamp(sessions.database.clock.now() // 1_000_000, UTC).replace(
+        tzinfo=None
+    )
+
+
+def test_versions_carry_the_instant_at_which_their_transaction_began(sessions: Sessions) -> None:
+    first = now(sessions)
+    connection = begin(sessions)
+    sessions.clock.advance()
+    named(connection, "commit")
+    assert named(connection, "wait_for_clock", tenant_id=1, fleet_ids="[1]", steps=1) == [
+        (first, 1)
+    ]
+    named(connection, "begin")
+    sessions.clock.advance()
+    (moved,) = named(connection, "move_clocks", tenant_id=1, fleet_ids="[1]")
+    named(connection, "commit")
+
+    assert (moved.FleetId, moved.Previous, moved.Instant) == (1, first, first + SECOND)
+    # The fleet was written twice by its first transaction: that version has no length.
+    assert rows(connection, CLOCKS, 1) == [(first, first), (first, first + SECOND)]
+    for instant, found in {
+        first - SECOND: [],
+        first: [(first,)],
+        first + SECOND / 2: [(first,)],
+        first + SECOND: [(first + SECOND,)],
+        FAR - SECOND: [(first + SECOND,)],
+    }.items():
+        assert rows(connection, THEN, instant, 1) == found
+
+
+def test_a_transaction_older_than_a_row_cannot_change_it(sessions: Sessions) -> None:
+    late, early = sessions.open(1), sessions.open(1)
+    named(early, "begin")
+    sessions.clock.advance()
+    named(late, "create_fleets", tenant_id=1, fleet_ids="[1]")
+    error = refused(
+        13535, early, "UPDATE Memory.Fleets SET CreatedAt = CreatedAt WHERE TenantId = ?", 1
+    )
+    assert "transaction time was earlier" in str(error)
+    assert len(rows(late, CLOCKS, 1)) == 1
+
+
+def test_a_wait_lets_time_pass_in_steps_and_is_bounded(sessions: Sessions) -> None:
+    named(begin(sessions), "commit")
+    sessions.clock.advance(-5_000)
+    connection, answer = sessions.open(1), {"tenant_id": 1, "fleet_ids": "[1]"}
+    assert named(connection, "wait_for_clock", **answer, steps=3)[0].Passed == 0
+    assert named(connection, "wait_for_clock", **answer, steps=3)[0].Passed == 1
+
+
+def test_stamps_come_in_steps(sessions: Sessions) -> None:
+    sessions.database.clock.step = 15_000
+    sessions.clock.now = sessions.clock.now // 15_000 * 15_000 + 14_000
+    named(begin(sessions), "commit")
+    connection = sessions.open(1)
+    named(connection, "wait_for_clock", tenant_id=1, fleet_ids="[1]", steps=9)
+    named(connection, "begin")
+    (moved,) = named(connection, "move_clocks", tenant_id=1, fleet_ids="[1]")
+    assert moved.Previous == moved.Instant
+
+
+def test_who_has_named_no_tenant_sees_nothing_present_or_past(sessions: Sessions) -> None:
+    connection = begin(sessions)
+    named(connection, "commit")
+    sessions.clock.advance()
+    named(connection, "move_clocks", tenant_id=1, fleet_ids="[1]")
+    before = now(sessions) - SECOND / 2
+    for other in (sessions.open(2), sessions.open()):
+        for text in (FLEETS, CLOCKS):
+            assert rows(other, text, 1) == []
+        assert rows(other, THEN, before, 1) == []
+        gone = other.execute("DELETE FROM Memory.Fleets WHERE TenantId = ?", 1)
+        assert gone.rowcount == 0
+    named(connection, "clear_tenant")
+    assert rows(connection, FLEETS, 1) == []
+    named(connection, "set_tenant", tenant_id=1)
+    assert rows(connection, FLEETS, 1) == [(1,)]
+
+
+@pytest.mark.parametrize("tenant", [2, None])
+def test_rows_of_another_tenant_cannot_be_written(sessions: Sessions, tenant: int | None) -> None:
+    connection = sessions.open(tenant)
+    refused(33504, connection, FLEET, 1)
+    if tenant is not None:
+        connection.execute(FLEET, tenant)
+        refused(33504, connection, "UPDATE Memory.Fleets SET TenantId = 1 WHERE TenantId = ?", 2)
+
+
+def test_a_lock_is_its_sessions_until_released_or_closed(sessions: Sessions) -> None:
+    holder, other = sessions.open(), sessions.open()
+    lock = {"tenant_id": 1, "fleet_id": 1}
+    assert named(holder, "lock_fleet", **lock, timeout_ms=0) == [(0,)]
+    assert named(holder, "lock_fleet", **lock, timeout_ms=0) == [(0,)]
+    assert named(other, "lock_fleet", **lock, timeout_ms=0) == [(-1,)]
+    assert named(other, "lock_fleet", tenant_id=1, fleet_id=2, timeout_ms=0) == [(0,)]
+    named(holder, "unlock_fleet", **lock)
+    assert named(other, "lock_fleet", **lock, timeout_ms=0) == [(-1,)]
+    with pytest.raises(pyodbc.Error) as caught:
+        named(other, "unlock_fleet", **lock)
+    assert number(caught) == "1223"
+
+    granted: list[Any] = []
+    waiter = Thread(
+        target=lambda: granted.extend(named(other, "lock_fleet", **lock, timeout_ms=60_000))
+    )
+    waiter.start()
+    holder.close()
+    waiter.join()
+    assert granted in ([(1,)], [(0,)])
+    assert sessions.database.locks.held() == ["Memory.Fleets/1/1", "Memory.Fleets/1/2"]
+
+
+def test_a_rollback_undoes_all_and_a_call_must_end_as_it_began(sessions: Sessions) -> None:
+    connection = begin(sessions)
+    assert rows(connection, "SELECT @@TRANCOUNT") == [(1,)]
+    named(connection, "rollback")
+    assert rows(connection, "SELECT @@TRANCOUNT") == [(0,)]
+    assert rows(connection, FLEETS, 1) == []
+    refused(3902, connection, "COMMIT TRANSACTION")
+    refused(3903, connection, "ROLLBACK TRANSACTION")
+    refused(266, connection, "IF ? = 1 BEGIN TRANSACTION", 1)
+
+
+def test_without_autocommit_a_transaction_begins_by_itself(sessions: Sessions) -> None:
+    connection = sessions.open(1, autocommit=False)
+    rows(connection, "SELECT @@SPID")
+    assert rows(connection, "SELECT @@TRANCOUNT") == [(0,)]
+    rows(connection, FLEETS, 1)
+    assert rows(connection, "SELECT @@TRANCOUNT") == [(1,)]
+    named(connection, "create_fleets", tenant_id=1, fleet_ids="[1]")
+    connection.rollback()
+    assert rows(connection, FLEETS, 1) == []
+    named(connection, "create_fleets", tenant_id=1, fleet_ids="[1]")
+    connection.commit()
+    assert rows(sessions.open(1), FLEETS, 1) == [(1,)]
+
+
+def test_a_snapshot_stays_and_read_committed_does_not(sessions: Sessions) -> None:
+    writer, reader = sessions.open(1), sessions.open(1)
+    for level, seen in {"SNAPSHOT": [], "READ COMMITTED": [(1,)]}.items():
+        reader.execute(f"SET TRANSACTION ISOLATION LEVEL {level}")
+        named(reader, "begin")
+        before = rows(reader, FLEETS, 1)
+        named(writer, "create_fleets", tenant_id=1, fleet_ids="[1]")
+        assert rows(reader, FLEETS, 1) == seen
+        named(reader, "commit")
+        assert before == []
+        writer.execute("DELETE FROM Memory.Fleets WHERE TenantId = ?", 1)
+
+
+def test_a_session_that_waits_for_a_lock_too_long_is_told(sessions: Sessions) -> None:
+    begin(sessions)
+    other = sessions.open(1)
+    other.execute("SET LOCK_TIMEOUT 0")
+    with pytest.raises(pyodbc.Error) as caught:
+        named(other, "create_fleets", tenant_id=1, fleet_ids="[2]")
+    assert number(caught) == "1222"
+
+
+def test_numbers_of_a_sequence_are_never_given_twice(sessions: Sessions) -> None:
+    connection, take = begin(sessions), {"sequence": "Memory.NodeIds"}
+    assert named(connection, "take_ids", **take, count=3) == [(1,)]
+    named(connection, "rollback")
+    assert named(sessions.open(), "take_ids", **take, count=1) == [(4,)]
+    with pytest.raises(pyodbc.Error) as caught:
+        named(connection, "take_ids", sequence="Memory.Nothing", count=1)
+    assert number(caught) == "208"
+
+
+def test_texts_are_equal_but_for_spaces_at_their_ends(sessions: Sessions) -> None:
+    connection = begin(sessions)
+    for id, key in enumerate(("a", "a ", "A", "ä"), 1):
+        connection.execute(NODE, id, key)
+    found = "SELECT n.Id FROM Memory.NodeIdentities AS n WHERE n.TenantId = ? AND "
+    assert rows(connection, f"{found} n.[Key] = ? ORDER BY n.Id", 1, "a") == [(1,), (2,)]
+    exact = f"{found} n.[Key] = ? AND DATALENGTH(n.[Key]) = DATALENGTH(?)"
+    assert rows(connection, exact, 1, "a ", "a ") == [(2,)]
+    hashed = f"{found} n.KeyHash = CAST(HASHBYTES('SHA2_256', ?) AS BINARY(32))"
+    assert rows(connection, hashed, 1, "a ") == [(2,)]
+    refused(2627, connection, NODE, 5, "a")
+    order = f"{found} n.[Key] < ? ORDER BY n.[Key]"
+    assert rows(connection, order, 1, "a\t") == [(3,)]
+
+
+@given(st.datetimes())
+def test_instants_go_in_and_out_exactly(moment: datetime) -> None:
+    micros = (moment - datetime(1970, 1, 1)) // timedelta(microseconds=1)  # noqa: DTZ001
+    assert fetched(bound(moment)) == moment
+    assert as_instant(moment.isoformat(sep=" ")) == bound(moment)
+    if moment.year < 9999:
+        assert as_instant(format_instant(micros).removesuffix("Z")) == bound(moment)
+    assert (as_instant("2026-03-01 00:00:00.0000015")) == as_instant("2026-03-01T00:00:00.000002")
+
+
+@pytest.mark.parametrize(
+    ("expected", "text", "values"),
+    [
+        (206, f"{FLEETS} AND f.ValidFrom > ?", (1, 7)),
+        (241, f"{FLEETS} AND f.ValidFrom > ?", (1, "yesterday")),
+        (242, f"{FLEETS} AND f.ValidFrom > ?", (1, "2026-02-30")),
+        (207, "INSERT INTO Memory.Fleets (TenantId, Nothing) VALUES (?, 1)", (1,)),
+        (208, "SELECT 1 FROM Memory.Nothing AS n", ()),
+        (208, "SELECT 1 FROM Nothing.Nodes AS n", ()),
+        (2812, "EXEC Memory.Nothing", ()),
+        (2627, FLEET, (1,)),
+        (515, "INSERT INTO Memory.Fleets (TenantId, FleetId) VALUES (?, 2)", (1,)),
+        (547, NODE.replace("?, 1, '2", "?, 3, '2"), (1, "a")),
+        (8152, NODE, (1, "a" * 2001)),
+        (8114, "SELECT CAST(? AS BIGINT)", ("one",)),
+        (8115, "SELECT CAST(? AS SMALLINT)", (70_000,)),
+        (8115, "SELECT DATEADD(MICROSECOND, ?, SYSUTCDATETIME())", (2**31,)),
+        (271, "INSERT INTO Memory.NodeIdentities (TenantId, KeyHash) VALUES (?, NULL)", (1,)),
+        (272, "UPDATE Memory.Nodes SET RowToken = NULL WHERE TenantId = ?", (1,)),
+        (13536, "INSERT INTO Memory.Fleets (TenantId, ValidFrom) VALUES (?, '2026-03-01')", (1,)),
+        (13537, "UPDATE Memory.Fleets SET ValidTo = '2026-03-01' WHERE TenantId = ?", (1,)),
+        (13559, "DELETE FROM Memory.FleetsHistory WHERE TenantId = ?", (1,)),
+        (2714, "CREATE SEQUENCE Memory.NodeIds AS BIGINT", ()),
+        (10738, f"INSERT INTO #X (A) VALUES {', '.join(['(1)'] * 1001)}", ()),
+        (8003, "SELECT 1", (1,) * 2101),
+    ],
+)  # fmt: skip
+def test_what_the_server_refuses_is_refused(
+    expected: int, text: str, values: tuple[Any, ...], sessions: Sessions
+) -> None:
+    connection = begin(sessions)
+    if expected == 8003:
+        text = f"SELECT {', '.join('?' * len(values))}"
+    refused(expected, connection, text, *values)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SELECT CHECKSUM(1)", "checksum"),
+        ("SELECT ? + N'x'", r"\+ of texts"),
+        ("SELECT 1 INTO #X", "INTO"),
+        (FLEETS.replace("f W", "f WITH (READPAST) W"), "ReadPast"),
+        ("SELECT 1 FROM #A AS a FULL JOIN #B AS b ON a.Id = b.Id", "Full"),
+        ("SELECT 1 FROM #X AS a OUTER APPLY (SELECT 2 AS y) AS b", "OuterApply"),
+        ("SELECT CONVERT(VARCHAR(10), SYSUTCDATETIME(), 120)", "style 120"),
+        ("SELECT STRING_AGG(j.value, ',') WITHIN GROUP (ORDER BY j.value) FROM OPENJSON(?) AS j",
+         "STRING_AGG"),
+        ("DELETE TOP (1) FROM #X", "TOP"),
+        ("DECLARE @t TABLE (Id BIGINT NOT NULL)", "DeclareTableVariable"),
+        ("SET DATEFIRST 1", "SET"),
+        ("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", "Serializable"),
+        ("EXEC sys.sp_executesql N'SELECT 1'", "sp_executesql|argument"),
+        ("SELECT SUM(x.A) OVER (ORDER BY x.A ROWS 1 PRECEDING) FROM #X AS x", "WindowFrame"),
+        (FLEETS.replace("Fleets AS", "Fleets FOR SYSTEM_TIME ALL AS"), "SYSTEM_TIME"),
+    ],
+)  # fmt: skip
+def test_what_the_stand_in_does_not_know_it_refuses_by_name(
+    text: str, said: str, sessions: Sessions
+) -> None:
+    values = ["[]" if "OPENJSON" in text else "1"] * text.count("?")
+    with pytest.raises(NotImplementedError, match=said):
+        sessions.open().execute(text, *values)
+
+
+def test_the_gate_judges_what_is_sent(sessions: Sessions) -> None:
+    text, recorder = "SELECT n.Id FROM Memory.Nodes AS n", sessions.server.recorder
+    with pytest.raises(AssertionError, match="tenant predicate"):
+        sessions.open().execute(text)
+    sessions.open().execute("SELECT ?, ?", 1, "a")
+    assert recorder.sent["SELECT ?, ?"] == {("int", "str")}
+    assert [finding.rule for finding in recorder.findings] == ["tenant predicate"]
+
+
+def test_an_error_behind_rows_is_told_when_they_are_left(sessions: Sessions) -> None:
+    cursor = sessions.open().execute("SELECT 1 AS One; THROW 50001, N'too late', 1")
+    (row,) = cursor.fetchall()
+    assert (row.One, cursor.description[0][0]) == (1, "One")  # type: ignore[index]
+    with pytest.raises(pyodbc.ProgrammingError, match="too late"):
+        cursor.nextset()
+    assert cursor.nextset() is False
+
+
+def test_counts_are_results_unless_they_are_switched_off(sessions: Sessions) -> None:
+    connection = begin(sessions)
+    move = "UPDATE Memory.Fleets SET CreatedAt = CreatedAt WHERE TenantId = ?"
+    cursor = connection.execute(f"{move}; SELECT @@ROWCOUNT", 1)
+    assert (cursor.rowcount, cursor.description) == (1, None)
+    with pytest.raises(pyodbc.ProgrammingError, match="No results"):
+        cursor.fetchall()
+    assert (cursor.nextset(), cursor.fetchval()) == (True, 1)
+    assert rows(connection, f"SET NOCOUNT ON; {move}; SELECT @@ROWCOUNT", 1) == [(1,)]
+
+
+def test_what_a_procedure_refuses_rolls_all_back(sessions: Sessions) -> None:
+    connection = begin(sessions)
+    with pytest.raises(pyodbc.Error, match="NOT_FOUND") as caught:
+        named(
+            connection, "invalidate", tenant_id=1, fleet_id=1, run_id=1, roots="[[9, 4]]",
+            passing="[]", touched="[]", first_ordinal=0, limit=9, expected_plan=None,
+        )  # fmt: skip
+    assert number(caught) == "51004"
+    assert rows(connection, "SELECT @@TRANCOUNT") == [(0,)]
+    assert rows(connection, FLEETS, 1) == []
+
+
+def test_a_server_that_is_gone_answers_nothing(sessions: Sessions) -> None:
+    connection = begin(sessions)
+    sessions.server.running = False
+    with pytest.raises(pyodbc.OperationalError, match="08S01"):
+        connection.execute("SELECT 1")
+    with pytest.raises(pyodbc.OperationalError, match="08001"):
+        sessions.open()
+
+
+def test_an_unknown_database_is_told(sessions: Sessions) -> None:
+    with pytest.raises(pyodbc.Error) as caught:
+        sessions.driver.connect("Server=stand-in;Database=nothing")
+    assert number(caught) == "4060"
