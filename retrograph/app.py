@@ -26,6 +26,7 @@ from retrograph.schema.identity import FindCaller, Identify, Identity, find_toke
 from retrograph.schema.middleware import DEFAULT_HTTP, HttpOptions, make_middleware
 from retrograph.schema.refusals import Refused, error_response, json_response
 from retrograph.schema.schema import make_schema
+from retrograph.schema.stream_limits import DEFAULT_STREAM_LIMITS, StreamLimits
 from retrograph.schema.websocket import SocketEndpoint
 from retrograph.settings import is_loopback
 from retrograph.storage.store import Store
@@ -48,6 +49,7 @@ def create_app(
     loopback_only: bool = True,
     identify: Identify | None = None,
     http: HttpOptions = DEFAULT_HTTP,
+    stream_limits: StreamLimits = DEFAULT_STREAM_LIMITS,
 ) -> Starlette:
     """The application over an open store, which stays the caller's to close.
 
@@ -58,16 +60,18 @@ def create_app(
     schema, trusted = make_schema(), is_loopback if loopback_only else _nobody
     find_caller = _caller_finder(store, tenant_id, identify)
     endpoint = HttpEndpoint(schema, find_caller, http.receive_seconds)
+    sockets = SocketEndpoint(schema, find_caller, trusted, stream_limits)
     app = Starlette(
         routes=[
             Route("/graphql", endpoint.answer, methods=["GET", "POST"]),
-            WebSocketRoute("/graphql", SocketEndpoint(schema, find_caller, trusted)),
+            WebSocketRoute("/graphql", sockets),
             *_health(store, tenant_id),
         ],
         middleware=make_middleware(http, trusted if loopback_only else None),
         exception_handlers={HTTPException: refuse_route},
         lifespan=lambda app: _lifespan(app, store),
     )
+    app.state.sockets = sockets
     app.router.redirect_slashes = False  # routes are exact: a redirected POST loses its body
     return app
 
@@ -81,7 +85,7 @@ def _caller_finder(store: Store, tenant_id: int, identify: Identify | None) -> F
         found = await identify(find_token(connection, init_payload)) if identify else everybody
         scope = Scope(store, found.tenant_id, found.fleet_ids, found.roles)
         state = connection.app.state
-        return Caller(scope, state.workers, state.bell, found.expires_at)
+        return Caller(scope, state.workers, state.bell, found.expires_at, store.now)
 
     return find_caller
 
@@ -108,16 +112,30 @@ async def _lifespan(app: Starlette, store: Store) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        app.state.bell.close()
+        await drain(app)
         polling.cancel()
         await asyncio.gather(polling, return_exceptions=True)
         await asyncio.to_thread(workers.shutdown)
 
 
+async def drain(app: Starlette) -> None:
+    """Ends every stream: each subscription is completed, each socket closed when all of its are.
+
+    A server that stops calls it while clients can still be told.
+    """
+    app.state.bell.close()
+    await app.state.sockets.drain()
+
+
 async def _poll(app: Starlette, store: Store) -> None:
-    """Rings for the commits of other processes; those of this one ring by themselves."""
+    """Rings for the commits of other processes; those of this one ring by themselves.
+
+    Ends what callers listen to whose proof has expired.
+    """
     while True:
         await asyncio.sleep(POLL_SECONDS)
+        app.state.bell.expire(store.now())
+        app.state.sockets.expire()
         if app.state.bell.heard:
             try:
                 news = await _in_worker(app, store.poll)

@@ -10,7 +10,6 @@ import sys
 from contextlib import closing
 
 import click
-import uvicorn
 
 from retrograph.app import create_app
 from retrograph.authentication import make_identify
@@ -21,15 +20,12 @@ from retrograph.resolvers.runs import list_runs
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.errors import ConfigurationError
 from retrograph.rules.instant import format_instant
-from retrograph.schema.http_protocol import http_server_options
-from retrograph.schema.limits import MAX_MESSAGE_BYTES
 from retrograph.schema.middleware import HttpOptions
+from retrograph.server import Server
 from retrograph.settings import Settings, check_exposure
 from retrograph.storage.clock import system_clock
 from retrograph.storage.filters import RunFilter
 
-GRACE_SECONDS = 5
-"""How long requests may take to end when the server stops."""
 GC_THRESHOLDS = (50_000, 50, 100)
 """New objects until the youngest are collected, and how many times until the older ones are."""
 
@@ -126,27 +122,20 @@ def _url(settings: Settings, listener: socket.socket) -> str:
 
 def _run(scope: Scope, settings: Settings, listener: socket.socket) -> None:
     identify = make_identify(settings)
-    http = HttpOptions(settings.cors_origins or (), settings.receive_timeout)
     configure_logging(settings.log_level)
-    config = uvicorn.Config(
-        create_app(
-            scope.store,
-            tenant_id=scope.tenant_id,
-            loopback_only=identify is None,
-            identify=identify,
-            http=http,
-        ),
-        **http_server_options(settings.receive_timeout),
-        log_config=None,
-        log_level="warning",
-        ws_max_size=MAX_MESSAGE_BYTES,
-        timeout_graceful_shutdown=GRACE_SECONDS,
+    app = create_app(
+        scope.store,
+        tenant_id=scope.tenant_id,
+        loopback_only=identify is None,
+        identify=identify,
+        http=HttpOptions(settings.cors_origins or (), settings.receive_timeout),
     )
+    server = Server(app, receive_seconds=settings.receive_timeout, log_config=None)
     # The server ends well on this signal, then raises it anew: by then, it only ends the process.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     _spare_the_collector()
     try:
-        uvicorn.Server(config).run(sockets=[listener])
+        server.run(sockets=[listener])
     except KeyboardInterrupt:
         click.echo("Stopped.")
 

@@ -14,7 +14,8 @@ Listen = Callable[[Callable[[int, int, int], None]], Callable[[], None]]
 class Waiter:
     """A subscriber's ear. Clear it, read, then wait: news that comes while reading is not lost."""
 
-    def __init__(self, bell: Bell, *, ended: bool) -> None:
+    def __init__(self, bell: Bell, expires_at: int | None, *, ended: bool) -> None:
+        self.expires_at = expires_at
         self._bell = bell
         self._ended = ended
         self._news = asyncio.Event()
@@ -57,10 +58,16 @@ class Bell:
         self._unlisten = listen(self.ring)
 
     @contextlib.contextmanager
-    def waiter(self, tenant_id: int, fleet_id: int) -> Iterator[Waiter]:
-        """The ear of the present task, which has one, for a fleet while the context lasts."""
+    def waiter(
+        self, tenant_id: int, fleet_id: int, expires_at: int | None = None
+    ) -> Iterator[Waiter]:
+        """The ear of the present task, which has one, for a fleet while the context lasts.
+
+        From `expires_at` on it may be woken without news: it may no longer listen.
+        """
         task = asyncio.current_task()
-        key, waiter = (tenant_id, fleet_id), Waiter(self, ended=task in self._ended)
+        key = tenant_id, fleet_id
+        waiter = Waiter(self, expires_at, ended=task in self._ended)
         self._waiters.setdefault(key, set()).add(waiter)
         self._ears[task] = waiter
         try:
@@ -86,6 +93,12 @@ class Bell:
         for key in list(self._waiters):
             self._wake(key)
 
+    def expire(self, now: int) -> None:
+        """Wakes the subscribers that may no longer listen; to be called in the event loop."""
+        for waiter in [each for ears in self._waiters.values() for each in ears]:
+            if waiter.expires_at is not None and waiter.expires_at <= now:
+                waiter.wake()
+
     def end(self, task: asyncio.Task[None]) -> None:
         """Ends what a task listens to, or is about to, when it has dealt with its present news.
 
@@ -96,10 +109,11 @@ class Bell:
             self._ears[task].end()
 
     def close(self) -> None:
-        """Ends every subscription."""
-        self.closed = True
-        self._unlisten()
-        self.ring_all()
+        """Ends every subscription; once."""
+        if not self.closed:
+            self.closed = True
+            self._unlisten()
+            self.ring_all()
 
     def _wake(self, key: FleetKey) -> None:
         for waiter in self._waiters.get(key, ()):

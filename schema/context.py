@@ -14,10 +14,13 @@ import strawberry
 
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.cursor import Keyset
+from retrograph.rules.errors import Unauthenticated
 from retrograph.schema.bell import Bell
 from retrograph.schema.instants import Instants
 from retrograph.schema.loaders import Loaders
 from retrograph.storage.clock import Clock, system_clock
+
+EXPIRED = "The token has expired; connect again with a new one."
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,6 +39,15 @@ class Caller:
     bell: Bell
     expires_at: int | None = None
     clock: Clock = system_clock
+
+    def is_expired(self) -> bool:
+        """Whether the caller's proof counts no more."""
+        return self.expires_at is not None and self.expires_at <= self.clock()
+
+    def check_proof(self) -> None:
+        """Raises `Unauthenticated` when the caller's proof counts no more."""
+        if self.is_expired():
+            raise Unauthenticated(EXPIRED)
 
 
 class Context:

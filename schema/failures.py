@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from graphql import GraphQLError, GraphQLSyntaxError
 from strawberry.exceptions import MissingQueryError, StrawberryInputCoercionError
 from strawberry.schema.exceptions import CannotGetOperationTypeError
+from strawberry.types import ExecutionResult
 
 from retrograph.rules.errors import RetrographError
 from retrograph.schema.limits import TOO_COMPLEX
@@ -39,6 +40,15 @@ def present(error: GraphQLError, *, validated: bool) -> GraphQLError:
     # Not the message: it may quote a variable's value.
     _log.debug("refused: %s at %s", (shown.extensions or {}).get("code"), shown.path)
     return shown
+
+
+def is_request_error(result: ExecutionResult) -> bool:
+    """Whether nothing was executed, or nothing can be any more: then there is no data at all.
+
+    An error of a field has a path, also where it leaves nothing of the data.
+    """
+    errors = result.errors or []
+    return result.data is None and bool(errors) and all(each.path is None for each in errors)
 
 
 def _extensions(cause: RetrographError) -> dict[str, object]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 
-from graphql import GraphQLError
 from starlette.requests import Request
 from starlette.responses import Response
 from strawberry.exceptions import MissingQueryError
@@ -14,6 +13,7 @@ from strawberry.types.graphql import OperationType
 
 from retrograph.rules.errors import Unauthenticated
 from retrograph.schema.context import Caller
+from retrograph.schema.failures import is_request_error
 from retrograph.schema.http_request import GraphQLRequest, read_request
 from retrograph.schema.identity import HEADER, FindCaller
 from retrograph.schema.negotiation import GRAPHQL_RESPONSE, JSON, negotiate
@@ -78,18 +78,13 @@ def _respond(result: ExecutionResult, media_type: str) -> Response:
     answer: dict[str, object] = {}
     if result.errors:
         answer["errors"] = [error.formatted for error in result.errors]
-    request_error = result.data is None and _before_execution(result.errors or [])
+    request_error = is_request_error(result)
     if not request_error:
         answer["data"] = result.data
     if result.extensions:
         answer["extensions"] = result.extensions
     failed = request_error and media_type == GRAPHQL_RESPONSE
     return json_response(answer, 400 if failed else 200, media_type)
-
-
-def _before_execution(errors: list[GraphQLError]) -> bool:
-    """Whether nothing was executed: then the response has no `data` at all."""
-    return bool(errors) and all(error.path is None for error in errors)
 
 
 def _not_over_http(operation: OperationType) -> Refused:

@@ -54,12 +54,14 @@ async def _follow(
     position: tuple[int, int],
 ) -> AsyncGenerator[Event, None]:
     caller = context.caller
-    with caller.bell.waiter(caller.scope.tenant_id, fleet_id) as waiter:
+    with caller.bell.waiter(caller.scope.tenant_id, fleet_id, caller.expires_at) as waiter:
         while not waiter.stopped():
             waiter.clear()
+            caller.check_proof()
             page = await context.call(list_events, fleet_id, types, position, PAGE)
             context.forget()
             for event in events_ahead(page.rows):
+                caller.check_proof()
                 context.instants.settle(fleet_id, event.at)
                 yield event
                 if waiter.stopped():

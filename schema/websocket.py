@@ -6,48 +6,114 @@ and what is wrong with one operation is told to that operation, not to the whole
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from graphql import GraphQLError
+from graphql import GraphQLFormattedError
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.websockets import WebSocket
 from strawberry.asgi import GraphQL
 from strawberry.http.exceptions import WebSocketDisconnected
+from strawberry.schema.schema import StreamResult
 from strawberry.subscriptions import GRAPHQL_TRANSPORT_WS_PROTOCOL
 from strawberry.subscriptions.protocols.graphql_transport_ws.handlers import (
     BaseGraphQLTransportWSHandler,
+    Operation,
 )
-from strawberry.subscriptions.protocols.graphql_transport_ws.types import Message
+from strawberry.subscriptions.protocols.graphql_transport_ws.types import (
+    ConnectionInitMessage,
+    ErrorMessage,
+    Message,
+    SubscribeMessage,
+)
+from strawberry.types.execution import ExecutionResult, PreExecutionError
 
-from retrograph.schema.context import Caller
+from retrograph.rules.errors import Unauthenticated
+from retrograph.schema.context import EXPIRED, Caller
+from retrograph.schema.failures import is_request_error
 from retrograph.schema.hosts import IsTrusted, is_origin_of
 from retrograph.schema.identity import FindCaller
 from retrograph.schema.schema import Schema
+from retrograph.schema.socket_adapter import SocketAdapter
+from retrograph.schema.socket_messages import is_message
+from retrograph.schema.stream_limits import DEFAULT_STREAM_LIMITS, StreamLimits
 from retrograph.schema.wire import NotJson, read_json, write_json
 
-PATIENCE = timedelta(seconds=15)
-"""How long a new socket may take to say `connection_init`."""
+GOING_AWAY = 1001
+FORBIDDEN = 4403
+
+Visitor = Caller | WebSocket
+"""Who is at the other end: until `connection_init` nobody but the socket itself."""
 
 
-class _Handler(BaseGraphQLTransportWSHandler[Caller, None]):
+class _Handler(BaseGraphQLTransportWSHandler[Visitor, None]):
+    view: SocketEndpoint
+    websocket: SocketAdapter
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._running: set[asyncio.Task[Any]] = set()
+
+    async def handle(self) -> None:
+        """Serves the socket until one side ends it, or the peer has read nothing for too long."""
+        serving = asyncio.create_task(super().handle())
+        losing = asyncio.create_task(self.websocket.gone.wait())
+        self.view.open.add(self)
+        try:
+            await asyncio.wait({serving, losing}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.view.open.discard(self)
+            losing.cancel()
+            if not serving.done():
+                serving.cancel()
+        with suppress(asyncio.CancelledError):
+            await serving
+
     async def handle_message(self, message: Message) -> None:
         """Closes with 4400 what is no message of the protocol."""
-        if not _is_message(message):
+        if not is_message(message):
             await self.handle_invalid_message("Invalid message")
             return
         if message["type"] == "connection_init" and message.get("payload") is None:
             message = {"type": "connection_init", "payload": {}}
         await super().handle_message(message)
 
+    async def handle_connection_init(self, message: ConnectionInitMessage) -> None:
+        """Finds out who asks, by the payload or the headers; closes with 4403 without proof."""
+        if not self.connection_init_received:
+            assert isinstance(self.context, WebSocket)  # noqa: S101 (nobody else so far)
+            try:
+                self.context = await self.view.find_caller(self.context, message["payload"])
+            except Unauthenticated as unproven:
+                await self.websocket.close(FORBIDDEN, unproven.message)
+                return
+        await super().handle_connection_init(message)
+
+    async def handle_subscribe(self, message: SubscribeMessage) -> None:
+        """Begins an operation, unless too many are running or the caller's proof has expired."""
+        if self.is_expired():
+            await self.leave(FORBIDDEN, EXPIRED)
+            return
+        most = self.view.limits.operations
+        if message["id"] not in self.operations and len(self._running) >= most:
+            await self.send_message(_refusal(message["id"], most))
+            return
+        await super().handle_subscribe(message)
+        operation = self.operations.get(message["id"])
+        if operation is not None and operation.task is not None:
+            self._running.add(operation.task)
+            operation.task.add_done_callback(self._running.discard)
+
     async def cleanup_operation(self, operation_id: str) -> None:
         """Ends an operation, but not in the middle of an event: nothing is said of it any more."""
         operation = self.operations.pop(operation_id, None)
         if operation is not None and operation.task is not None:
             operation.completed = True
+            assert isinstance(self.context, Caller)  # noqa: S101 (whoever began it)
             self.context.bell.end(operation.task)
 
     async def handle_task_exception(self, error: Exception) -> None:
@@ -55,33 +121,56 @@ class _Handler(BaseGraphQLTransportWSHandler[Caller, None]):
         if not isinstance(error, WebSocketDisconnected):
             await super().handle_task_exception(error)
 
-    @staticmethod
-    def _get_pre_execution_close_reason(error: GraphQLError) -> str | None:
-        return None
+    async def _send_result_stream(
+        self, operation: Operation[Visitor, None], result_source: StreamResult
+    ) -> None:
+        """An error that lets nothing come of the operation, or nothing more, is what ends it."""
+        async for result in result_source:
+            assert isinstance(result, ExecutionResult)  # noqa: S101 (the schema defers nothing)
+            if isinstance(result, PreExecutionError) or is_request_error(result):
+                await operation.send_initial_errors(result.errors or [])
+                return
+            await operation.send_next(result)
+
+    def is_expired(self) -> bool:
+        """Whether the caller's proof has expired."""
+        return isinstance(self.context, Caller) and self.context.is_expired()
+
+    async def leave(self, code: int, reason: str) -> None:
+        """Gives the operations that are ending time to end, then closes."""
+        if self._running:
+            await asyncio.wait(self._running, timeout=self.view.limits.goodbye)
+        await self.websocket.close(code, reason)
 
 
-class SocketEndpoint(GraphQL[Caller, None]):
+class SocketEndpoint(GraphQL[Visitor, None]):
     """Serves sockets on one route; `find_caller` tells who asks.
 
     A page may open one from the host it asks, or from one that `is_trusted`.
     """
 
     graphql_transport_ws_handler_class = _Handler
+    websocket_adapter_class = SocketAdapter
 
     def __init__(
         self,
         schema: Schema,
         find_caller: FindCaller,
         is_trusted: IsTrusted,
+        limits: StreamLimits = DEFAULT_STREAM_LIMITS,
     ) -> None:
         super().__init__(
             schema,
             graphql_ide=None,
             subscription_protocols=[GRAPHQL_TRANSPORT_WS_PROTOCOL],
-            connection_init_wait_timeout=PATIENCE,
+            connection_init_wait_timeout=timedelta(seconds=limits.handshake),
+            max_subscriptions_per_connection=None,
         )
-        self._find_caller = find_caller
+        self.find_caller = find_caller
+        self.limits = limits
+        self.open: set[_Handler] = set()
         self._is_trusted = is_trusted
+        self._leaving: set[asyncio.Task[None]] = set()
 
     def is_websocket_origin_allowed(self, request: Request | WebSocket, origin: str) -> bool:
         """Whether a page from another origin than the one it asks may open a socket."""
@@ -89,10 +178,10 @@ class SocketEndpoint(GraphQL[Caller, None]):
 
     async def get_context(
         self, request: Request | WebSocket, response: Response | WebSocket
-    ) -> Caller:
-        """Who asks: the same for all operations of a socket."""
+    ) -> Visitor:
+        """The socket; its first message tells who asks, for all operations."""
         assert isinstance(request, WebSocket)  # noqa: S101 (it stands on a WebSocket's route)
-        return await self._find_caller(request)
+        return request
 
     def decode_json(self, data: str | bytes) -> object:
         """The value of a message's text."""
@@ -105,21 +194,23 @@ class SocketEndpoint(GraphQL[Caller, None]):
         """The text of a message; bytes would become a binary frame."""
         return write_json(data).decode()
 
+    def expire(self) -> None:
+        """Closes the sockets whose callers' proof has expired; to be called every now and then."""
+        for each in [each for each in self.open if each.is_expired()]:
+            self.open.discard(each)
+            leaving = asyncio.create_task(each.leave(FORBIDDEN, EXPIRED))
+            self._leaving.add(leaving)
+            leaving.add_done_callback(self._leaving.discard)
 
-def _is_message(message: object) -> bool:
-    """Whether a message has the shape that its type demands."""
-    if not isinstance(message, Mapping) or not isinstance(message.get("type"), str):
-        return False
-    if message["type"] in {"subscribe", "complete"}:
-        identified = isinstance(message.get("id"), str) and message["id"] != ""
-        return identified and (message["type"] == "complete" or _is_request(message.get("payload")))
-    return isinstance(message.get("payload"), Mapping | None)
+    async def drain(self) -> None:
+        """Closes every socket when its operations have come to an end; subscriptions must."""
+        reason = "The server is stopping; connect again."
+        await asyncio.gather(*(each.leave(GOING_AWAY, reason) for each in list(self.open)))
 
 
-def _is_request(payload: Any) -> bool:
-    return (
-        isinstance(payload, Mapping)
-        and isinstance(payload.get("query"), str)
-        and isinstance(payload.get("variables"), Mapping | None)
-        and isinstance(payload.get("operationName"), str | None)
-    )
+def _refusal(id: str, most: int) -> ErrorMessage:
+    error: GraphQLFormattedError = {
+        "message": f"A socket runs at most {most} operations at once; end some, or open another.",
+        "extensions": {"code": "TOO_MANY_OPERATIONS"},
+    }
+    return {"id": id, "type": "error", "payload": [error]}

@@ -13,13 +13,15 @@ from threading import Thread
 from typing import Any
 
 import httpx
-import uvicorn
+import pytest
 from starlette.applications import Starlette
+from websockets.exceptions import ConnectionClosed
+from websockets.frames import Close
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from retrograph.schema.http_protocol import http_server_options
-from retrograph.schema.limits import MAX_MESSAGE_BYTES
+from retrograph.schema.stream_limits import DEFAULT_STREAM_LIMITS, StreamLimits
+from retrograph.server import Server
 from retrograph.storage.store import Store, open_store
 from tests.clock import ManualClock
 
@@ -81,6 +83,14 @@ class Socket:
         message = self.hear()
         assert (message["type"], message["id"]) == ("next", id), message
         return message["payload"]
+
+    def closed(self) -> Close:
+        """How the server closes the socket; what it says before is passed over."""
+        with pytest.raises(ConnectionClosed) as ended:  # noqa: PT012 (it ends by itself)
+            while True:
+                self.connection.recv(timeout=PATIENCE)
+        assert ended.value.rcvd is not None
+        return ended.value.rcvd
 
     def sync(self) -> None:
         """Returns when the server has taken in all that was said before."""
@@ -153,11 +163,11 @@ class Listening(Served):
 
     @contextmanager
     def socket(
-        self, protocol: str = "graphql-transport-ws", *, begun: bool = True
+        self, protocol: str = "graphql-transport-ws", *, begun: bool = True, **more: Any
     ) -> Iterator[Socket]:
         protocols = [Subprotocol(protocol)]
         # Without a bound a client that says goodbye needn't read first what it was sent.
-        with connect(self.url, subprotocols=protocols, max_queue=None) as connection:
+        with connect(self.url, subprotocols=protocols, max_queue=None, **more) as connection:
             client = Socket(connection)
             if begun:
                 client.begin()
@@ -165,21 +175,19 @@ class Listening(Served):
 
 
 @contextmanager
-def listening(app: Starlette, *, patience: float = PATIENCE) -> Iterator[Listening]:
-    """Serves an application on a free port for as long as the context lasts.
+def listening(
+    app: Starlette,
+    limits: StreamLimits = DEFAULT_STREAM_LIMITS,
+    *,
+    port: int = 0,
+    patience: float = PATIENCE,
+) -> Iterator[Listening]:
+    """Serves an application on a port, a free one if 0, for as long as the context lasts.
 
     A request's head may take `patience` seconds to arrive.
     """
-    listener = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(
-        app,
-        **http_server_options(patience),
-        log_level="critical",
-        ws="websockets-sansio",
-        ws_max_size=MAX_MESSAGE_BYTES,
-        timeout_graceful_shutdown=PATIENCE,
-    )
-    server = uvicorn.Server(config)
+    listener = socket.create_server(("127.0.0.1", port))
+    server = Server(app, limits, patience, log_level="critical", timeout_graceful_shutdown=PATIENCE)
     thread = Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     served = Listening(listener.getsockname()[1])

@@ -1,0 +1,43 @@
+"""One socket as its operations see it: sending and closing go well, or the peer counts as gone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+from strawberry.asgi import ASGIWebSocketAdapter
+from strawberry.http.exceptions import WebSocketDisconnected
+
+from retrograph.schema.stream_limits import StreamLimits
+
+MAX_REASON_BYTES = 123
+"""What the frame that closes a socket has room for (RFC 6455, 5.5)."""
+
+
+class SocketAdapter(ASGIWebSocketAdapter):
+    """Writes wait for the peer to read, so that nothing piles up; but not for ever."""
+
+    def __init__(self, view: Any, request: WebSocket, response: WebSocket) -> None:
+        super().__init__(view, request, response)
+        self.limits: StreamLimits = view.limits
+        self.gone = asyncio.Event()
+
+    async def send_json(self, message: Mapping[str, object]) -> None:
+        """Sends a message; raises `WebSocketDisconnected` where nobody takes it."""
+        try:
+            async with asyncio.timeout(self.limits.reader):
+                await super().send_json(message)
+        except (RuntimeError, TimeoutError) as error:  # it was closed meanwhile, or is not read
+            self.gone.set()
+            raise WebSocketDisconnected from error
+
+    async def close(self, code: int, reason: str) -> None:
+        """Closes; a socket that is closed already, or that nobody reads, is left as it is."""
+        short = reason.encode(errors="replace")[:MAX_REASON_BYTES].decode(errors="ignore")
+        try:
+            async with asyncio.timeout(self.limits.goodbye):
+                await super().close(code, short)
+        except (RuntimeError, TimeoutError, WebSocketDisconnect):
+            self.gone.set()
