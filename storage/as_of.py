@@ -31,6 +31,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.visitors import InternalTraversal
 
 from retrograph.storage.aside import aside
+from retrograph.storage.mssql_dialect import Compiler
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import Versioned
 
@@ -135,6 +136,15 @@ def _mariadb_as_of(element: AsOf, compiler: SQLCompiler, *, asfrom: bool = False
     instant = compiler.process(element.instant, **kw)
     table = quote(element.source.name)
     return f"{table} FOR SYSTEM_TIME AS OF {instant} AS {quote(element.name)}"
+
+
+@compiles(AsOf, "mssql")
+def _mssql_as_of(element: AsOf, compiler: Compiler, *, asfrom: bool = False, **kw: Any) -> str:
+    alias = compiler.preparer.quote(element.name)
+    if not asfrom:
+        return alias
+    table = compiler.preparer.format_table(element.source)
+    return f"{table} FOR SYSTEM_TIME AS OF {compiler.variable(element.instant, **kw)} AS {alias}"
 
 
 def native_arms(versioned: Versioned, instant: Instant, *, current: bool) -> list[Arm]:

@@ -30,7 +30,15 @@ from retrograph.rules.limits import MAX_ID, MIN_ID
 from retrograph.storage.edges import COLUMNS, edge_record, edges_by_id
 from retrograph.storage.nodes import present
 from retrograph.storage.pages import page_of
-from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
+from retrograph.storage.prepared import (
+    INSTANT,
+    Frame,
+    fetch,
+    lasted,
+    prepared,
+    scoped,
+    within_scope,
+)
 from retrograph.storage.presence import is_node
 from retrograph.storage.records import ChangeKind, ChangeRecord, Page
 from retrograph.storage.snapshot import Snapshot
@@ -114,24 +122,31 @@ def _node_streams(frame: Frame) -> list[Select[Any]]:
     A node that comes back after it was removed begins a content, too.
     """
     ended = node_state.history.alias("changed")
-    begun = (table.alias("changed") for table in (node_content.current, node_content.history))
+    begun, closed = (
+        table.alias("changed") for table in (node_content.current, node_content.history)
+    )
     return [
         _nodes(frame, ended, ended.c.valid_to).where(
-            ~_state_ended(ended.c.id, ended.c.valid_to < _LATER.c.valid_to)
+            lasted(ended), ~_state_ended(ended.c.id, ended.c.valid_to < _LATER.c.valid_to)
         ),
-        *(
-            _nodes(frame, content, content.c.valid_from).where(
-                ~_state_ended(content.c.id, content.c.valid_from <= _LATER.c.valid_to)
-            )
-            for content in begun
-        ),
+        _begun(frame, begun),
+        _begun(frame, closed).where(lasted(closed)),
     ]
+
+
+def _begun(frame: Frame, content: FromClause) -> Select[Any]:
+    """Nodes whose content began and whose state did not change later."""
+    state_ended = _state_ended(content.c.id, content.c.valid_from <= _LATER.c.valid_to)
+    return _nodes(frame, content, content.c.valid_from).where(~state_ended)
 
 
 def _nodes(frame: Frame, table: FromClause, at: ColumnElement[int]) -> Select[Any]:
     """Nodes that changed at `at`, and whose content did not change later."""
     newer = (
-        select(_ONE).select_from(arm.table).where(*arm.visible, arm.c.valid_from > at).exists()
+        select(_ONE)
+        .select_from(arm.table)
+        .where(*arm.visible, arm.c.valid_from > at, *within_scope(arm))
+        .exists()
         for arm in frame.keyed_arms(node_content, table.c.id)
     )
     return (
@@ -143,7 +158,8 @@ def _nodes(frame: Frame, table: FromClause, at: ColumnElement[int]) -> Select[An
 
 def _state_ended(id: ColumnElement[int], when: ColumnElement[bool]) -> ColumnElement[bool]:
     later = _LATER.c
-    return exists().where(later.id == id, when, later.valid_to <= INSTANT)
+    ended = exists().where(later.id == id, when, later.valid_to <= INSTANT)
+    return ended.where(*within_scope(_LATER), lasted(_LATER))
 
 
 def _edge_streams(frame: Frame) -> list[Select[Any]]:
@@ -151,6 +167,7 @@ def _edge_streams(frame: Frame) -> list[Select[Any]]:
     now, closed = (table.alias("changed") for table in (edge.current, edge.history))
     return [
         _edges(closed, closed.c.valid_to, _ZERO).where(
+            lasted(closed),
             ~_linked_again(closed),
             _was_node(closed.c.source_id, closed.c.valid_to),
             _was_node(closed.c.target_id, closed.c.valid_to),
@@ -192,11 +209,11 @@ def _linked_again(ended: FromClause) -> ColumnElement[bool]:
         select(_ONE)
         .select_from(table)
         .where(table.c.id == ended.c.id, table.c.valid_from <= INSTANT)
-        .where(after)
+        .where(*after, *within_scope(table))
         .exists()
         for table, after in (
-            (edge.current, edge.current.c.valid_from >= ended.c.valid_to),
-            (edge.history, edge.history.c.valid_to > ended.c.valid_to),
+            (edge.current, (edge.current.c.valid_from >= ended.c.valid_to,)),
+            (edge.history, (edge.history.c.valid_to > ended.c.valid_to, lasted(edge.history))),
         )
     )
     return or_(*versions)

@@ -11,6 +11,7 @@ from retrograph.storage.driven import drive
 from retrograph.storage.id_set import pair_rows
 from retrograph.storage.prepared import Frame, fetch, prepared, scoped
 from retrograph.storage.records import EdgeRecord, EvidenceRecord
+from retrograph.storage.same_text import same_text
 from retrograph.storage.tables import edge, evidence
 from retrograph.storage.versions import end, open_new, open_next
 from retrograph.storage.write import Write, take_ids
@@ -64,7 +65,7 @@ def put_evidence(write: Write, node_id: int, uri: str, note: str | None) -> Evid
             table.c.tenant_id == snapshot.tenant_id,
             table.c.fleet_id == snapshot.fleet_id,
             table.c.node_id == node_id,
-            table.c.uri == uri,
+            same_text(table.c.uri, uri),
         )
     ).one_or_none()
     if known is None:

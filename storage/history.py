@@ -34,7 +34,7 @@ from retrograph.storage.driven import drive
 from retrograph.storage.id_set import id_rows
 from retrograph.storage.nodes import CONTENT, IDENTITY, STATE, node_record
 from retrograph.storage.pages import page_of
-from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, within_scope
+from retrograph.storage.prepared import INSTANT, Frame, fetch, lasted, prepared, within_scope
 from retrograph.storage.records import NodeRecord, Page
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import Versioned, node, node_content, node_state
@@ -96,7 +96,7 @@ def _end(row: Sequence[Any]) -> int:
 def _states(frame: Frame) -> Executable:
     ids = id_rows()
     source = drive(ids, (node, node.c.id == ids.c.value))
-    return _newest(frame, node_state, source, IDENTITY, STATE)
+    return _newest(frame, node_state, source, IDENTITY, STATE, within_scope(node))
 
 
 @prepared
@@ -111,6 +111,7 @@ def _newest(
     source: FromClause,
     identity: Sequence[ColumnElement[Any]],
     names: Sequence[str],
+    conditions: Sequence[ColumnElement[bool]] = (),
 ) -> Executable:
     """The version visible at the instant and up to `more + 1` that ended by then, of each id."""
 
@@ -118,7 +119,7 @@ def _newest(
         joined = drive(source, (arm.table, arm.c.id == identity[0]))
         columns = (*identity, *(arm.c[name] for name in names), valid_to)
         chosen = select(*columns).select_from(joined)
-        return chosen.where(*arm.visible, *within_scope(arm))
+        return chosen.where(*arm.visible, *within_scope(arm), *conditions)
 
     visible = frame.keyed_arms(versioned, identity[0])
     still_open = type_coerce(null(), versioned.history.c.valid_to.type)
@@ -135,6 +136,7 @@ def _ended(closed: Table, id: ColumnElement[int]) -> tuple[ColumnElement[bool], 
     oldest = (
         select(former.c.valid_to)
         .where(former.c.id == id, former.c.valid_to <= INSTANT)
+        .where(*within_scope(former), lasted(former))
         .order_by(former.c.valid_to.desc())
         .limit(1)
         .offset(bindparam("more"))
@@ -142,4 +144,5 @@ def _ended(closed: Table, id: ColumnElement[int]) -> tuple[ColumnElement[bool], 
         .scalar_subquery()
     )
     begun = literal(0, closed.c.valid_to.type)  # no clock stands before 1970
-    return closed.c.valid_to <= INSTANT, closed.c.valid_to >= func.coalesce(oldest, begun)
+    newest = closed.c.valid_to >= func.coalesce(oldest, begun)
+    return closed.c.valid_to <= INSTANT, newest, lasted(closed)

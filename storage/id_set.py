@@ -128,3 +128,19 @@ def _mariadb_pairs(element: _Pairs, compiler: SQLCompiler, **kw: Any) -> str:
     array = compiler.process(element.clause_expr.element, **kw)
     columns = "first BIGINT PATH '$[0]', second BIGINT PATH '$[1]'"
     return f"JSON_TABLE({array}, '$[*]' COLUMNS ({columns}))"
+
+
+@compiles(_Ids, "mssql")
+def _mssql_ids(element: _Ids, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"OPENJSON{compiler.process(element.clause_expr, **kw)} WITH (Value BIGINT '$')"
+
+
+@compiles(_Keys, "mssql")
+def _mssql_keys(element: _Keys, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"OPENJSON{compiler.process(element.clause_expr, **kw)} WITH (Value NVARCHAR(MAX) '$')"
+
+
+@compiles(_Pairs, "mssql")
+def _mssql_pairs(element: _Pairs, compiler: SQLCompiler, **kw: Any) -> str:
+    columns = "First BIGINT '$[0]', Second BIGINT '$[1]'"
+    return f"OPENJSON{compiler.process(element.clause_expr, **kw)} WITH ({columns})"

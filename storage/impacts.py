@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, bindparam, select
+from sqlalchemy import BigInteger, ColumnElement, Executable, bindparam, literal_column, select
 
 from retrograph.rules.cascade import ImpactKind
 from retrograph.rules.validity import Validity
@@ -24,6 +24,11 @@ from retrograph.storage.tables import impact, run
 
 ImpactKey = tuple[int, int]
 """A run's id and the ordinal of one of its impacts."""
+
+ChainLink = tuple[int, int, int | None, int | None]
+"""The ordinal of an impact, its node, the ordinal of its cause, and its origin where it has one."""
+_STEPS = 64
+"""How many steps of a chain one statement walks: servers bound a recursion, some in silence."""
 
 _COLUMNS = (
     impact.c.run_id,
@@ -82,22 +87,31 @@ def impact_paths(
     """The first `limit` node ids of the chain of causes that ends at each impact.
 
     A chain begins at the run's root, or at a node that passed its state on without an impact of
-    its own.  One statement a run; what chains share is walked once.
+    its own.  One statement a run for every so many steps of the longest chain.
     """
     ordinals: defaultdict[int, list[int]] = defaultdict(list)
     for run_id, ordinal in keys:
         ordinals[run_id].append(ordinal)
     paths: dict[ImpactKey, list[int]] = {}
     for run_id, wanted in ordinals.items():
-        starts = _path_starts(fetch(s, _causes, run_id=run_id, ids=wanted), limit)
+        starts = _path_starts(_with_causes(s, run_id, wanted), limit)
         paths |= {(run_id, ordinal): starts[ordinal] for ordinal in wanted if ordinal in starts}
     return paths
 
 
-def _path_starts(
-    impacts: Sequence[tuple[int, int, int | None, int | None]], limit: int
-) -> Mapping[int, list[int]]:
-    """The start of each impact's path, by ordinal, from (ordinal, node, cause, origin) rows.
+def _with_causes(s: Snapshot, run_id: int, ordinals: Collection[int]) -> list[ChainLink]:
+    """Impacts of a run and all that led to them."""
+    found: dict[int, ChainLink] = {}
+    wanted = set(ordinals)
+    while wanted:
+        links: list[ChainLink] = [(*row,) for row in fetch(s, _causes, run_id=run_id, ids=wanted)]
+        found |= {link[0]: link for link in links}
+        wanted = {cause for _, _, cause, _ in links if cause is not None} - found.keys()
+    return list(found.values())
+
+
+def _path_starts(impacts: Sequence[ChainLink], limit: int) -> Mapping[int, list[int]]:
+    """The start of each impact's path, by ordinal.
 
     What is longer than `limit` shares the list of its cause.
     """
@@ -157,15 +171,18 @@ def _at(frame: Frame) -> Executable:  # noqa: ARG001
 @prepared
 def _causes(frame: Frame) -> Executable:  # noqa: ARG001
     ids = id_rows()
-    chain = select(ids.c.value.label("ordinal")).cte("chain", recursive=True)
-    chain = chain.union(
-        select(impact.c.cause)
+    start = select(ids.c.value.label("ordinal"), literal_column("1", BigInteger).label("step"))
+    chain = start.cte("chain", recursive=True)
+    # No UNION that drops what was met before: not every engine recurses over one.
+    chain = chain.union_all(
+        select(impact.c.cause, chain.c.step + literal_column("1", BigInteger))
         .select_from(drive(chain, (impact, impact.c.ordinal == chain.c.ordinal)))
-        .where(*_of_run(), impact.c.cause.is_not(None))
+        .where(*_of_run(), impact.c.cause.is_not(None), chain.c.step < _STEPS)
     )
+    met = select(chain.c.ordinal).distinct().subquery("met")
     return (
         select(impact.c.ordinal, impact.c.node_id, impact.c.cause, impact.c.origin_id)
-        .select_from(drive(chain, (impact, impact.c.ordinal == chain.c.ordinal)))
+        .select_from(drive(met, (impact, impact.c.ordinal == met.c.ordinal)))
         .where(*_of_run(), _is_executed())
     )
 

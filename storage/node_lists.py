@@ -11,6 +11,7 @@ from sqlalchemy import (
     Executable,
     Select,
     SmallInteger,
+    Text,
     bindparam,
     literal_column,
     select,
@@ -30,6 +31,7 @@ from retrograph.storage.pages import page_of
 from retrograph.storage.prepared import Frame, fetch, prepared, scoped, within_scope
 from retrograph.storage.presence import is_node
 from retrograph.storage.records import NodeRecord, Page
+from retrograph.storage.same_text import has_prefix
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import node, node_state
 
@@ -104,12 +106,12 @@ def _of_validity(arm: Arm, given: Names, validity: Validity) -> Select[Any]:
 
 
 def _of_identity(given: Names) -> Iterator[ColumnElement[bool]]:
+    least, following = (bindparam(name, type_=Text) for name in ("least_key", "next_key"))
     conditions: dict[str, ColumnElement[bool]] = {
         "kind": node.c.kind == bindparam("kind"),
         "ids": node.c.id.in_(select(id_rows().c.value)),
         "keys": node.c.id.in_(_ids_of_keys()),
-        "least_key": node.c.key >= bindparam("least_key"),
-        "next_key": node.c.key < bindparam("next_key"),
+        "least_key": has_prefix(node.c.key, least, following if "next_key" in given else None),
     }
     yield from (scoped if given.isdisjoint(("ids", "keys")) else within_scope)(node)
     yield from (condition for name, condition in conditions.items() if name in given)

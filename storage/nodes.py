@@ -116,7 +116,8 @@ def _states(frame: Frame) -> Executable:
     def build(arm: Arm) -> Select[Any]:
         joined = drive(ids, (node, node.c.id == ids.c.value), (arm.table, arm.c.id == node.c.id))
         columns = (arm.c[name] for name in STATE)
-        return select(*IDENTITY, *columns).select_from(joined).where(*within_scope(node))
+        chosen = select(*IDENTITY, *columns).select_from(joined)
+        return chosen.where(*within_scope(node), *within_scope(arm))
 
     return over_arms(frame.keyed_arms(node_state, node.c.id), build)
 

@@ -1,13 +1,14 @@
-"""The columns in which versions keep when they began and ended.
+"""The columns in which instants are kept, where they are no integers.
 
 Everywhere else an instant is an integer of UTC microseconds, on every engine.  An engine that
-versions rows by itself has these in a type of its own; in statements and results they are the
-same integers.
+versions rows by itself has the periods of versions in a type of its own, and SQL Server all
+instants; in statements and results they are the same integers.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
+from datetime import UTC
 from typing import Any
 
 from sqlalchemy import (
@@ -15,13 +16,16 @@ from sqlalchemy import (
     ColumnElement,
     Dialect,
     TypeDecorator,
+    cast,
     func,
     literal_column,
 )
-from sqlalchemy.types import DateTime
+from sqlalchemy.dialects import mssql
+from sqlalchemy.types import DateTime, TypeEngine
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
+from retrograph.rules.instant import EARLIEST, EPOCH, LATEST, MICROSECOND, format_instant
+
+_DATETIME2: TypeEngine[Any] = mssql.DATETIME2(6)  # type: ignore[no-untyped-call]
 _SECONDS: ColumnElement[int] = literal_column("0.000001")
 
 
@@ -45,4 +49,45 @@ class TimestampPeriod(TypeDecorator[int]):
 
     def process_result_value(self, value: Any, dialect: Dialect) -> int | None:  # noqa: ARG002
         """The microseconds of a timestamp, which is UTC in every session."""
-        return None if value is None else (value.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+        return None if value is None else _micros(value)
+
+
+class DateTime2(TypeDecorator[int]):
+    """SQL Server's `DATETIME2(6)`, as microseconds.
+
+    Drivers differ in how many digits of a bound datetime they keep, so a text is bound, and the
+    server makes the instant of it.
+    """
+
+    impl = DateTime
+    cache_ok = True
+
+    def process_bind_param(self, value: int | None, dialect: Dialect) -> Any:  # noqa: ARG002
+        """The text of the instant; what no instant can be is compared like the nearest one."""
+        if value is None:
+            return None
+        return format_instant(min(max(value, EARLIEST), LATEST)).removesuffix("Z")
+
+    def bind_expression(self, bindparam: BindParameter[int]) -> ColumnElement[int]:
+        """What the server makes of the bound text."""
+        return cast(bindparam, _DATETIME2)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> int | None:  # noqa: ARG002
+        """The microseconds of a datetime, which is UTC in every column."""
+        return None if value is None else _micros(value)
+
+
+def bare_place(kind: TypeEngine[Any], dialect: Dialect) -> tuple[str, Callable[[Any], Any] | None]:
+    """How a bare statement takes a value for a column: its place in the text, what is passed.
+
+    None: the value as it is.
+    """
+    known = kind.dialect_impl(dialect)
+    if not isinstance(known, DateTime2):
+        return "?", None
+    return "CAST(? AS DATETIME2(6))", lambda value: known.process_bind_param(value, dialect)
+
+
+def _micros(value: Any) -> int:
+    micros: int = (value.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
+    return micros

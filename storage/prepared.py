@@ -64,6 +64,15 @@ def scoped(table: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return table.c.tenant_id == TENANT, table.c.fleet_id == FLEET
 
 
+def lasted(closed: Any) -> ColumnElement[bool]:
+    """That a closed version had a length.
+
+    An engine that keeps history by itself may keep what one transaction wrote and wrote over.
+    """
+    longer: ColumnElement[bool] = aside(closed.c.valid_from) < closed.c.valid_to
+    return longer
+
+
 def within_scope(table: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     """The same for rows that are found by id: a test, and no way in.
 

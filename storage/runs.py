@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, bindparam, case, select
+from sqlalchemy import ColumnElement, Executable, Text, bindparam, case, select
 
 from retrograph.rules.limits import MAX_ID
 from retrograph.rules.validity import Validity
@@ -15,6 +15,7 @@ from retrograph.storage.id_set import id_rows
 from retrograph.storage.pages import page_of
 from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
 from retrograph.storage.records import Page, RunRecord, RunStatus
+from retrograph.storage.same_text import same_text
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import run
 
@@ -98,6 +99,6 @@ def _conditions(given: frozenset[str]) -> Iterator[ColumnElement[bool]]:
     conditions = {
         "status": status.in_(bindparam("status", expanding=True)),
         "root_id": run.c.root_id == bindparam("root_id"),
-        "reason": run.c.reason == bindparam("reason"),
+        "reason": same_text(run.c.reason, bindparam("reason", type_=Text)),
     }
     return (condition for name, condition in conditions.items() if name in given)

@@ -12,11 +12,14 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Column, Float, MetaData, SmallInteger, Table, Text
 
-from retrograph.storage.periods import TimestampPeriod
+from retrograph.storage.periods import DateTime2, TimestampPeriod
 
 metadata = MetaData()
 
-Period = BigInteger().with_variant(TimestampPeriod(), "mysql", "mariadb")
+Moment = BigInteger().with_variant(DateTime2(), "mssql")
+"""The type of an instant that a statement gives."""
+Period = Moment.with_variant(TimestampPeriod(), "mysql", "mariadb")
+"""The type of an instant that the engine gives where it versions rows by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +62,8 @@ fleet = Table(
     metadata,
     Column("tenant_id", BigInteger, primary_key=True, autoincrement=False),
     Column("fleet_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("clock", BigInteger, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    Column("clock", Moment, nullable=False),
+    Column("created_at", Moment, nullable=False),
 )
 
 id_sequence = Table(
@@ -77,7 +80,7 @@ node = Table(
     *_scope(),
     Column("key", Text),
     Column("kind", SmallInteger, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    Column("created_at", Moment, nullable=False),
 )
 
 node_state = _versioned(
@@ -99,7 +102,7 @@ node_content = _versioned(
         Column("payload", Text),
         Column("contract_hash", Text),
         Column("base_confidence", Float, nullable=False),
-        Column("expires_at", BigInteger),
+        Column("expires_at", Moment),
     ],
 )
 
@@ -130,12 +133,12 @@ run = Table(
     Column("root_id", BigInteger, nullable=False),
     Column("effect", SmallInteger, nullable=False),
     Column("reason", Text, nullable=False),
-    Column("effective_at", BigInteger, nullable=False),
-    Column("executed_at", BigInteger, nullable=False),
+    Column("effective_at", Moment, nullable=False),
+    Column("executed_at", Moment, nullable=False),
     Column("impact_count", BigInteger, nullable=False),
     Column("reverts_run_id", BigInteger),
     Column("reverted_by_run_id", BigInteger),
-    Column("reverted_at", BigInteger),
+    Column("reverted_at", Moment),
 )
 
 impact = Table(
@@ -157,7 +160,7 @@ outbox = Table(
     "outbox",
     metadata,
     *_scope(),
-    Column("at", BigInteger, primary_key=True),
+    Column("at", Moment, primary_key=True),
     Column("ordinal", BigInteger, primary_key=True),
     Column("type", SmallInteger, nullable=False),
     Column("node_id", BigInteger),
@@ -173,5 +176,5 @@ idempotency = Table(
     Column("key", Text, primary_key=True),
     Column("request_hash", Text, nullable=False),
     Column("run_id", BigInteger, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    Column("created_at", Moment, nullable=False),
 )

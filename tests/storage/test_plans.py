@@ -116,7 +116,6 @@ IN_ORDER: dict[str, Callable[[Snapshot], object]] = {
     "runs of a root": lambda s: page_runs(s, RunFilter(root_id=1, reason="wrong"), 20, None),
     "impacts": lambda s: page_impacts(s, 1, None, 20, 9),
     "impacts by ordinal": lambda s: impacts_at(s, [(1, 5), (1, 6)]),
-    "impact paths": lambda s: impact_paths(s, [(1, 5), (1, 6)], 20),
     "events": lambda s: page_events(s, None, None, 20),
     "more events": lambda s: page_events(s, None, (s.instant, 9), 20),
 }
@@ -135,10 +134,11 @@ SORTED: dict[str, Callable[[Snapshot], object]] = {
     "incoming edges": lambda s: edges_around(
         s, [5, 6], outgoing=False, types=PROPAGATING, first=3, after=9
     ),
+    "impact paths": lambda s: impact_paths(s, [(1, 5), (1, 6)], 20),
 }
-"""Reads of a few rows by one key that are then sorted by another."""
+"""Reads of a few rows by one key that are then sorted by another, or told apart."""
 
-SETS = re.compile(r"SCAN ((ids|keys|others|pairs|json_each|ranked|chain)\b|\(subquery-\d+\)$)")
+SETS = re.compile(r"SCAN ((ids|keys|others|pairs|json_each|ranked|chain|met)\b|\(subquery-\d+\)$)")
 WHOLE_FLEET = re.compile(r"\(tenant_id=\? AND fleet_id=\?\)$")
 
 
