@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,3 +53,37 @@ def test_without_proof_it_answers_to_the_names_of_this_machine_alone(tmp_path: P
             headers = {"host": f"{host}:{found[2]}"}
             answer = httpx.post(found[1], json=query, headers=headers, timeout=PATIENCE)
             assert answer.status_code == status
+
+
+@pytest.mark.parametrize(("level", "shown"), [("info", True), ("warning", False)])
+def test_each_request_is_logged_on_a_line_with_its_id(
+    tmp_path: Path, level: str, shown: bool
+) -> None:
+    words = ("--port", "0", "--database", tmp_path / "memory.db", "--log-level", level)
+    with process("serve", *words) as server:
+        url = next_line(server).split()[-1]
+        query = {"query": "query Who { viewer { tenantId } }"}
+        httpx.post(url, json=query, headers={"x-request-id": "mine"}, timeout=PATIENCE)
+        server.send_signal(signal.SIGINT)
+        _, said = server.communicate(timeout=PATIENCE)
+    line = (
+        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=INFO request_id=mine method=POST "
+        r"path=/graphql status=200 ms=\d+\.\d bytes=\d+ operation=Who\n"
+    )
+    assert re.fullmatch(line if shown else "", said)
+
+
+def test_what_a_client_may_take_and_which_pages_may_ask_are_settings(tmp_path: Path) -> None:
+    words = ("--receive-timeout", "1", "--cors-origins", "http://localhost:3000")
+    with process("serve", "--port", "0", "--database", tmp_path / "memory.db", *words) as server:
+        url = httpx.URL(next_line(server).split()[-1])
+        page = {"origin": "http://localhost:3000"}
+        answer = httpx.get(url, headers=page, timeout=PATIENCE)
+        assert answer.headers["access-control-allow-origin"] == page["origin"]
+        with socket.create_connection((url.host, url.port or 0), timeout=PATIENCE) as slow:
+            slow.sendall(b"GET /graphql HTTP/1.1\r\n")
+            assert slow.recv(100).startswith(b"HTTP/1.1 408 ")
+        head = b"POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        with socket.create_connection((url.host, url.port or 0), timeout=PATIENCE) as slow:
+            slow.sendall(head + b"content-length: 9\r\n\r\n")
+            assert slow.recv(100).startswith(b"HTTP/1.1 408 ")
