@@ -24,6 +24,7 @@ from retrograph.schema.failure_guard import refuse_route
 from retrograph.schema.http import HttpEndpoint
 from retrograph.schema.identity import FindCaller, Identify, Identity, find_token
 from retrograph.schema.middleware import DEFAULT_HTTP, HttpOptions, make_middleware
+from retrograph.schema.protection import DEFAULT_PROTECTION, Protection
 from retrograph.schema.refusals import Refused, error_response, json_response
 from retrograph.schema.schema import make_schema
 from retrograph.schema.stream_limits import DEFAULT_STREAM_LIMITS, StreamLimits
@@ -50,15 +51,16 @@ def create_app(
     identify: Identify | None = None,
     http: HttpOptions = DEFAULT_HTTP,
     stream_limits: StreamLimits = DEFAULT_STREAM_LIMITS,
+    protection: Protection = DEFAULT_PROTECTION,
 ) -> Starlette:
     """The application over an open store, which stays the caller's to close.
 
     `identify` tells whom a token stands for. Without it whoever asks acts for the tenant, on every
     fleet, in every role: keep it to this machine. With `loopback_only` it answers only to the
-    machine's own names, and sockets only to its own pages.
+    machine's own names, and sockets only to its own pages. `protection` limits each operation.
     """
     schema, trusted = make_schema(), is_loopback if loopback_only else _nobody
-    find_caller = _caller_finder(store, tenant_id, identify)
+    find_caller = _caller_finder(store, tenant_id, identify, protection)
     endpoint = HttpEndpoint(schema, find_caller, http.receive_seconds)
     sockets = SocketEndpoint(schema, find_caller, trusted, stream_limits)
     app = Starlette(
@@ -76,7 +78,9 @@ def create_app(
     return app
 
 
-def _caller_finder(store: Store, tenant_id: int, identify: Identify | None) -> FindCaller:
+def _caller_finder(
+    store: Store, tenant_id: int, identify: Identify | None, protection: Protection
+) -> FindCaller:
     everybody = Identity(tenant_id, fleet_ids=None, roles=frozenset(Role))
 
     async def find_caller(
@@ -85,7 +89,7 @@ def _caller_finder(store: Store, tenant_id: int, identify: Identify | None) -> F
         found = await identify(find_token(connection, init_payload)) if identify else everybody
         scope = Scope(store, found.tenant_id, found.fleet_ids, found.roles)
         state = connection.app.state
-        return Caller(scope, state.workers, state.bell, found.expires_at, store.now)
+        return Caller(scope, state.workers, state.bell, found.expires_at, store.now, protection)
 
     return find_caller
 

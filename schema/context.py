@@ -18,6 +18,7 @@ from retrograph.rules.errors import Unauthenticated
 from retrograph.schema.bell import Bell
 from retrograph.schema.instants import Instants
 from retrograph.schema.loaders import Loaders
+from retrograph.schema.protection import DEFAULT_PROTECTION, Protection
 from retrograph.storage.clock import Clock, system_clock
 
 EXPIRED = "The token has expired; connect again with a new one."
@@ -31,7 +32,7 @@ class Caller:
     """Who asks through a transport, and what serves them: the threads, and the bell of news.
 
     A WebSocket's operations share one. From `expires_at` on, by `clock`, the caller's proof counts
-    no more; None: it always does.
+    no more; None: it always does. `protection` limits what each operation may ask.
     """
 
     scope: Scope
@@ -39,6 +40,7 @@ class Caller:
     bell: Bell
     expires_at: int | None = None
     clock: Clock = system_clock
+    protection: Protection = DEFAULT_PROTECTION
 
     def is_expired(self) -> bool:
         """Whether the caller's proof counts no more."""
@@ -54,13 +56,14 @@ class Context:
     """One operation: fields share its instants and its loaders.
 
     `acting_on` is the fleet of the mutation that is running; mutations run one after another.
-    `validated` tells that the document was found valid.
+    `validated` tells that the document was found valid, `cost` what it costs.
     """
 
     def __init__(self, caller: Caller) -> None:
         self.caller = caller
         self.acting_on: int | None = None
         self.validated = False
+        self.cost: int | None = None
         self.instants = Instants(self._clock)
         self.loaders = Loaders(self.call)
 

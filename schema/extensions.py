@@ -1,4 +1,4 @@
-"""What every operation goes through: a context of its own, limits, and `extensions.asOf`."""
+"""What every operation goes through: a context of its own, limits, and `extensions`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from strawberry.extensions import SchemaExtension
 from strawberry.types import ExecutionContext
 
 from retrograph.schema.context import Caller, Context
+from retrograph.schema.cost import find_prices
 from retrograph.schema.current_request import note_operation
-from retrograph.schema.documents import Documents
+from retrograph.schema.documents import Documents, ValidDocument
 from retrograph.schema.limits import MAX_TOKENS, check_document
+from retrograph.schema.protection import Protection
+from retrograph.schema.scan import check_text
+from retrograph.schema.validation import find_errors
 
 
 class Lifecycle(SchemaExtension):
@@ -34,31 +38,59 @@ class Lifecycle(SchemaExtension):
         yield
 
     def on_parse(self) -> Iterator[None]:
-        """Spares the parsing of a document that is known."""
+        """Spares the parsing of a document that is known, and of one that is too large."""
         operation = self.execution_context
-        operation.graphql_document = self._documents.find(operation.query)
+        known = self._documents.find(operation.query)
+        if known:
+            operation.graphql_document = known.document
+        elif operation.query:
+            _refuse(check_text(operation.query))
         yield
 
     def on_validate(self) -> Iterator[None]:
-        """Refuses what exceeds a limit before validation works hard; spares it where known."""
+        """Finds out whether the document may be executed, and at what cost; validates it itself."""
         operation = self.execution_context
+        note_operation(operation.operation_name)
+        _refuse(ambiguous(operation))
+        operation.pre_execution_errors = self._admit(operation)
+        yield
+
+    def _admit(self, operation: ExecutionContext) -> list[GraphQLError]:
+        """The errors of an invalid document; raises the error of one that asks too much."""
+        context, schema = operation.context, operation.schema._schema  # noqa: SLF001
         document = operation.graphql_document
         assert document is not None  # noqa: S101 (it was parsed)
-        known = self._documents.find(operation.query) is document
-        refusal = ambiguous(operation) or (None if known else check_document(document))
-        if known or refusal:
-            operation.pre_execution_errors = [refusal] if refusal else []
-        yield
-        note_operation(operation.operation_name)
-        if not operation.pre_execution_errors:
-            operation.context.validated = True
-            self._documents.remember(operation.query, document)
+        protection: Protection = context.caller.protection
+        known = self._documents.find(operation.query)
+        if known is None:
+            _refuse(check_document(document))
+            errors = find_errors(schema, document, hints=protection.introspection)
+            if errors:
+                return errors
+            known = ValidDocument(document, find_prices(schema, document))
+            self._documents.remember(operation.query, known)
+        context.validated = True
+        name = operation._provided_operation_name  # noqa: SLF001 (operation_name guesses)
+        context.cost, items = known.prices.cost(name, operation.variables)
+        _refuse(protection.check(known.prices.introspects, context.cost, items))
+        return []
 
     def get_results(self) -> dict[str, Any]:
-        """The instants that fields without `asOf` were read at, by fleet."""
+        """What the operation costs, and the instants that fields without `asOf` were read at."""
         context = self.execution_context.context
-        shown = context.instants.shown() if isinstance(context, Context) else {}
-        return {"asOf": shown} if shown else {}
+        if not isinstance(context, Context):
+            return {}
+        results: dict[str, Any] = {}
+        if context.cost is not None:
+            limit = context.caller.protection.max_cost
+            results["cost"] = {"requested": context.cost, "limit": limit}
+        shown = context.instants.shown()
+        return results | {"asOf": shown} if shown else results
+
+
+def _refuse(error: GraphQLError | None) -> None:
+    if error is not None:
+        raise error
 
 
 def ambiguous(operation: ExecutionContext) -> GraphQLError | None:

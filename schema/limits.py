@@ -1,7 +1,8 @@
 """What a request may ask of the parser and the executor, checked before either works hard.
 
-A document is walked once, fragments are counted once, and what exceeds a limit is refused with the
-code `OPERATION_TOO_COMPLEX`.
+A document's text is scanned (see `scan`), then what was parsed is walked once, each fragment once;
+at last its cost is reckoned (see `cost`). What exceeds a limit is refused with the code
+`OPERATION_TOO_COMPLEX`.
 """
 
 from __future__ import annotations
@@ -25,11 +26,26 @@ MAX_DEPTH = 15
 MAX_NESTING = 100
 """Fields and fragments inside one another."""
 MAX_SELECTIONS = 500
-"""Fields and spreads of one operation, fragments spread out: validation compares them in pairs."""
+"""Fields and spreads, of a document as it is written and of an operation with its fragments spread
+out: validation compares them in pairs."""
+MAX_ROOT_FIELDS = 50
+"""Fields of one operation that stand in no other."""
+MAX_ALIASES = 100
+"""Aliases of one document."""
+MAX_DIRECTIVES = 50
+"""Directives of one document."""
+MAX_ARGUMENTS = 50
+"""Arguments of one field, or variables of one operation."""
 MAX_FRAGMENTS = 100
 """Fragments of one document."""
 MAX_TOKENS = 5_000
 """Words and signs of one document; large inputs belong into variables."""
+MAX_CHARACTERS = 50_000
+"""Characters of one document."""
+MAX_ITEMS = 10_000
+"""Items of all lists that one operation gives."""
+MAX_ERRORS = 5
+"""Mistakes that are told, of a document or of its variables; the search ends there."""
 MAX_BODY_BYTES = 2_000_000
 """Bytes of one HTTP request's body."""
 MAX_MESSAGE_BYTES = 1_048_576
@@ -40,37 +56,46 @@ TOO_COMPLEX = {"code": "OPERATION_TOO_COMPLEX"}
 
 
 class Size(NamedTuple):
-    """How deep a selection goes, and how much it selects with its fragments spread out."""
+    """How deep a selection goes, and how much it selects with its fragments spread out.
+
+    `fields` stand in no other field of it.
+    """
 
     depth: int
     selections: int
+    fields: int
 
 
-_TOO_DEEP = Size(MAX_DEPTH + 1, 1)
+_TOO_DEEP = Size(MAX_DEPTH + 1, 1, 1)
+_NOTHING = Size(0, 0, 0)
 
 
 def check_document(document: DocumentNode) -> GraphQLError | None:
     """The error of a document with an operation or a fragment that is too deep or too large."""
     measure = _Measure(document)
     if measure.fragment_count > MAX_FRAGMENTS:
-        return _refused(f"The document has more than {MAX_FRAGMENTS} fragments.")
+        return too_complex(f"The document has more than {MAX_FRAGMENTS} fragments.")
     for definition in document.definitions:
         if isinstance(definition, OperationDefinitionNode | FragmentDefinitionNode):
             size = measure.definition(definition)
-            if size.depth > MAX_DEPTH:
-                return _refused(
-                    f"The operation is too deep: at most {MAX_DEPTH} fields inside one another."
-                )
-            if size.selections > MAX_SELECTIONS:
-                return _refused(
-                    f"The operation selects more than {MAX_SELECTIONS} fields, its fragments "
-                    "spread out."
-                )
+            is_operation = isinstance(definition, OperationDefinitionNode)
+            excess = _excess(size, size.fields if is_operation else 0)
+            if excess:
+                return too_complex(f"The operation has more than {excess}.")
     return None
 
 
-def _refused(message: str) -> GraphQLError:
+def too_complex(message: str) -> GraphQLError:
+    """The error of a request beyond a limit that the message names."""
     return GraphQLError(f"{message} Ask in several operations.", extensions=dict(TOO_COMPLEX))
+
+
+def _excess(size: Size, root_fields: int) -> str | None:
+    if size.depth > MAX_DEPTH:
+        return f"{MAX_DEPTH} fields inside one another"
+    if size.selections > MAX_SELECTIONS:
+        return f"{MAX_SELECTIONS} selections, its fragments spread out"
+    return f"{MAX_ROOT_FIELDS} fields at its root" if root_fields > MAX_ROOT_FIELDS else None
 
 
 class _Measure:
@@ -99,12 +124,14 @@ class _Measure:
     def _selection(self, selection: SelectionSetNode | None, level: int) -> Size:
         if level > MAX_NESTING:
             return _TOO_DEEP
-        depth = selections = 0
+        depth = selections = fields = 0
         for each in selection.selections if selection else ():
             inside = self._inside(each, level + 1)
-            depth = max(depth, inside.depth + isinstance(each, FieldNode))
+            is_field = isinstance(each, FieldNode)
+            depth = max(depth, inside.depth + is_field)
             selections = min(selections + inside.selections + 1, MAX_SELECTIONS + 1)
-        return Size(depth, selections)
+            fields += 1 if is_field else inside.fields
+        return Size(depth, selections, fields)
 
     def _inside(self, node: SelectionNode, level: int) -> Size:
         if isinstance(node, FragmentSpreadNode):
@@ -114,7 +141,7 @@ class _Measure:
 
     def _fragment(self, name: str, level: int) -> Size:
         if name not in self._sizes:
-            self._sizes[name] = Size(0, 0)
+            self._sizes[name] = _NOTHING
             fragment = self._fragments.get(name)
             if fragment is not None:
                 self._sizes[name] = self._selection(fragment.selection_set, level)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, Any, NewType
 
 import orjson
@@ -12,7 +11,6 @@ from graphql import (
     ListValueNode,
     ObjectValueNode,
     ValueNode,
-    VariableNode,
     value_from_ast_untyped,
 )
 
@@ -42,25 +40,20 @@ def _read_json(value: Any) -> Any:
 
 
 def _read_json_literal(node: ValueNode, variables: dict[str, Any] | None = None) -> Any:
-    _check_literal(node, variables or {})
+    _check_literal(node)
     return value_from_ast_untyped(node, variables)
 
 
-def _check_literal(node: ValueNode, variables: dict[str, Any]) -> None:
+def _check_literal(node: ValueNode) -> None:
     """Refuses names of enums, which GraphQL has and JSON hasn't; NaN is spelt like one."""
     if isinstance(node, EnumValueNode):
         raise InvalidInput(f"{node.value} is no JSON value; write a string in quotes, or null.")
-    if isinstance(node, VariableNode) and isinstance(variables.get(node.name.value), Enum):
-        raise InvalidInput(
-            f"${node.name.value} holds the name of an enum, which is no JSON value; declare it as "
-            "a String."
-        )
     if isinstance(node, ListValueNode):
         for each in node.values:
-            _check_literal(each, variables)
+            _check_literal(each)
     if isinstance(node, ObjectValueNode):
         for field in node.fields:
-            _check_literal(field.value, variables)
+            _check_literal(field.value)
 
 
 SCALARS: Mapping[object, ScalarDefinition] = {

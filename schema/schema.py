@@ -13,8 +13,10 @@ from graphql import (
     GraphQLSchema,
     Undefined,
 )
+from strawberry.extensions.runner import SchemaExtensionsRunner
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
+from strawberry.types.execution import PreExecutionError
 
 from retrograph.schema.context import Context
 from retrograph.schema.documents import Documents
@@ -22,6 +24,7 @@ from retrograph.schema.errors import HANDLERS
 from retrograph.schema.extensions import Lifecycle
 from retrograph.schema.failures import present
 from retrograph.schema.guard import guard
+from retrograph.schema.limits import MAX_ERRORS
 from retrograph.schema.mutation import Mutation
 from retrograph.schema.query import Query
 from retrograph.schema.scalars import SCALARS
@@ -42,6 +45,22 @@ class Schema(strawberry.Schema):
         )
         _drop_null_defaults(self._schema)
         guard(self._schema)
+        _mark_one_of(self._schema)
+
+    def _get_custom_context_kwargs(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Ends the search for mistakes in variables soon, and tells no names of fields there."""
+        told = {"max_coercion_errors": MAX_ERRORS, "hide_suggestions": True}
+        return super()._get_custom_context_kwargs(*args, **kwargs) | told
+
+    async def _prepare_operation_async(
+        self, context: ExecutionContext, extensions_runner: SchemaExtensionsRunner
+    ) -> PreExecutionError | None:
+        """Lets an extension refuse an operation by raising the error to tell."""
+        try:
+            return await super()._prepare_operation_async(context, extensions_runner)
+        except GraphQLError as refusal:
+            context.pre_execution_errors = [refusal]
+            return PreExecutionError(data=None, errors=[refusal])
 
     def process_errors(
         self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None
@@ -62,6 +81,14 @@ def sdl() -> str:
     """The schema in the schema definition language, sorted, with a newline at its end."""
     # Sorting makes every type anew, without what Strawberry needs to execute: for printing only.
     return Schema(sort=True).as_str() + "\n"
+
+
+def _mark_one_of(schema: GraphQLSchema) -> None:
+    """Tells validation and introspection which inputs take exactly one of their fields."""
+    for each in schema.type_map.values():
+        if isinstance(each, GraphQLInputObjectType):
+            definition = each.extensions.get("strawberry-definition")
+            each.is_one_of = definition is not None and definition.is_one_of
 
 
 def _drop_null_defaults(schema: GraphQLSchema) -> None:

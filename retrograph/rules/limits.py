@@ -25,6 +25,8 @@ MAX_KEY_LENGTH = 1_000
 """Characters of a node's key."""
 MAX_TEXT_LENGTH = 10_000
 """Characters of a reason, a note or a URI."""
+MAX_COST = 250_000
+"""What one operation may cost, where nothing else is set: about the fields that it may give."""
 MIN_ID = -(2**63)
 MAX_ID = 2**63 - 1
 

@@ -12,6 +12,7 @@ from retrograph.schema.limits import (
     MAX_TOKENS,
     check_document,
 )
+from tests.schema.bombs import doubling, put
 from tests.schema.serving import Served
 
 
@@ -20,15 +21,7 @@ def deep(levels: int) -> str:
 
 
 def fields(count: int) -> str:
-    return "{ " + "a " * count + "}"
-
-
-def doubling(levels: int) -> str:
-    """A document of a few lines that spreads out to 2 ** levels fields."""
-    rest = [
-        f"fragment f{level} on Q {{ ...f{level + 1} ...f{level + 1} }}" for level in range(levels)
-    ]
-    return "\n".join(["{ ...f0 }", *rest, f"fragment f{levels} on Q {{ a }}"])
+    return "{ a { " + "a " * (count - 1) + "} }"
 
 
 def chained(fragments: int, around: str = "%s") -> str:
@@ -83,10 +76,9 @@ def test_what_exceeds_a_limit_is_refused(document: str) -> None:
         fields(MAX_SELECTIONS + 1),
         "{ viewer " + "@skip(if: true) " * MAX_TOKENS + " { roles } }",
         "{ a " * 2_000,
-        "mutation { putNodes(input: {fleetId: 1, nodes: [{payload: "
-        + "[" * 2_000 + "]" * 2_000 + "}]}) { __typename } }",
+        put("[" * 2_000 + "]" * 2_000),
     ],
-)  # fmt: skip
+)
 def test_a_refusal_is_typed(served: Served, document: str) -> None:
     for _ in range(2):  # what is refused is not remembered as valid
         assert served.ask(document).code == "OPERATION_TOO_COMPLEX"

@@ -60,6 +60,25 @@ def test_nor_is_it_in_a_variable(served: Served, literal: str) -> None:
     assert answer.body.get("data") is None
 
 
+@pytest.mark.parametrize("literal", ["[$x]", "{a: {b: $x}}"])
+@pytest.mark.parametrize(
+    ("declared", "value"),
+    [
+        ("DateTime", "2026-01-01T00:00:00Z"),
+        ("[DateTime!]!", ["2026-01-01T00:00:00Z"]),
+        ("NodeRef", {"key": "a"}),
+        ("Validity", "INVALID"),
+    ],
+)
+def test_in_a_json_literal_a_variable_has_a_type_of_json(
+    served: Served, literal: str, declared: str, value: object
+) -> None:
+    answer = put(served, literal, f"($x: {declared})", x=value)
+    assert answer.code == "GRAPHQL_VALIDATION_FAILED"
+    assert "declare it as JSON" in answer.error["message"]
+    assert put(served, literal, "($x: JSON)", x=value).data["putNodes"]["nodes"]
+
+
 def test_a_variable_that_is_not_given_is_no_json(served: Served) -> None:
     assert put(served, "{a: $x}", "($x: JSON)").data["putNodes"] == {"code": "BAD_USER_INPUT"}
 

@@ -14,7 +14,7 @@ from retrograph.resolvers.events import list_events
 from retrograph.resolvers.pin_node import pin_node
 from retrograph.resolvers.revert_run import revert_run
 from retrograph.rules.instant import LATEST, format_instant
-from retrograph.rules.limits import MAX_ID
+from retrograph.rules.limits import MAX_COST, MAX_ID
 from retrograph.schema import subscription
 from retrograph.schema.bell import Bell
 from retrograph.schema.context import Caller
@@ -60,7 +60,10 @@ def test_an_event_tells_what_the_outbox_tells(server: Listening, chain: Memory) 
                 "detail": {"from": "CURRENTLY_VALID", "to": "INVALID", "depth": 0},
             }
         },
-        "extensions": {"asOf": {"1": format_instant(run.as_of)}},
+        "extensions": {
+            "asOf": {"1": format_instant(run.as_of)},
+            "cost": {"requested": 11, "limit": MAX_COST},
+        },
     }
 
 
