@@ -51,8 +51,8 @@ def check_text(text: str) -> GraphQLError | None:
     """The error of a document whose text is too long, or holds too much of something."""
     if len(text) > MAX_CHARACTERS:
         return too_complex(f"The document has more than {MAX_CHARACTERS:,} characters.")
-    found = (each[1] for each in islice(_WORD.finditer(text), MAX_TOKENS + 1))
-    words = [word for word in found if word]  # the end is an empty one
+    matched = (each[1] for each in islice(_WORD.finditer(text), MAX_TOKENS + 1))
+    words = [word for word in matched if word]  # the end is an empty one
     if len(words) > MAX_TOKENS:
         return too_complex(f"The document has more than {MAX_TOKENS:,} words and signs.")
     counts = _count(words)
