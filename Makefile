@@ -16,7 +16,7 @@ COMPILE := $(LOCKER)/bin/uv pip compile pyproject.toml --universal --python-vers
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-long check bench lock clean
+.PHONY: help run test test-long check bench lock graphiql clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -44,6 +44,9 @@ lock: ## renew the locks from pyproject.toml
 	$(LOCKER)/bin/python $(PIP) install "$(UV)"
 	$(COMPILE) --output-file requirements.lock
 	$(COMPILE) --constraint requirements.lock --group dev --output-file requirements-dev.lock
+
+graphiql: $(INSTALLED) $(NODE) ## renew the files of GraphiQL that the package carries
+	$(BIN)/python -m tests.vendored
 
 clean: ## remove the environment, caches and builds
 	rm -rf $(VENV) tests/node/node_modules build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -22,6 +22,7 @@ from retrograph.schema.bell import Bell
 from retrograph.schema.context import Caller
 from retrograph.schema.failure_guard import refuse_route
 from retrograph.schema.http import HttpEndpoint
+from retrograph.schema.ide import page_routes, with_page
 from retrograph.schema.identity import FindCaller, Identify, Identity, find_token
 from retrograph.schema.middleware import DEFAULT_HTTP, HttpOptions, make_middleware
 from retrograph.schema.protection import DEFAULT_PROTECTION, Protection
@@ -63,11 +64,13 @@ def create_app(
     find_caller = _caller_finder(store, tenant_id, identify, protection)
     endpoint = HttpEndpoint(schema, find_caller, http.receive_seconds)
     sockets = SocketEndpoint(schema, find_caller, trusted, stream_limits)
+    answer = with_page(endpoint.answer) if http.graphiql else endpoint.answer
     app = Starlette(
         routes=[
-            Route("/graphql", endpoint.answer, methods=["GET", "POST"]),
+            Route("/graphql", answer, methods=["GET", "POST"]),
             WebSocketRoute("/graphql", sockets),
             *_health(store, tenant_id),
+            *(page_routes() if http.graphiql else ()),
         ],
         middleware=make_middleware(http, trusted if loopback_only else None),
         exception_handlers={HTTPException: refuse_route},

@@ -38,6 +38,7 @@ _SETTINGS = {
     "cors_origins": ("ORIGINS", "Pages that may ask from browsers: https://app.example,… or *."),
     "receive_timeout": ("SECONDS", "How long a request's head, and then its body, may take."),
     "log_level": ("LEVEL", "The least that is logged: debug, info, warning or error."),
+    "graphiql": ("on|off", "Serve a page for browsers, where queries can be tried."),
 }
 
 

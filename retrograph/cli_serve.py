@@ -32,7 +32,7 @@ GC_THRESHOLDS = (50_000, 50, 100)
 SERVING = (
     *("database", "host", "port", "tenant", "auth", "jwt_secret", "jwt_secret_file"),
     *("jwt_issuer", "jwt_audience", "jwt_leeway"),
-    *("cors_origins", "receive_timeout", "log_level"),
+    *("cors_origins", "receive_timeout", "log_level", "graphiql"),
 )
 """The settings of whatever serves."""
 
@@ -128,7 +128,9 @@ def _run(scope: Scope, settings: Settings, listener: socket.socket) -> None:
         tenant_id=scope.tenant_id,
         loopback_only=identify is None,
         identify=identify,
-        http=HttpOptions(settings.cors_origins or (), settings.receive_timeout),
+        http=HttpOptions(
+            settings.cors_origins or (), settings.receive_timeout, settings.graphiql == "on"
+        ),
     )
     server = Server(app, receive_seconds=settings.receive_timeout, log_config=None)
     # The server ends well on this signal, then raises it anew: by then, it only ends the process.

@@ -42,6 +42,7 @@ class Settings:
     verified with `jwt_secret`, with the text of `jwt_secret_file`, or with the key set at `jwks`, a
     file or URL; `jwt_leeway` is in seconds. Pages from `cors_origins` may ask, too. The head of a
     request may take `receive_timeout` seconds to arrive, and so may its body.
+    `graphiql` is `on` or `off`.
     """
 
     database: str = "retrograph.db"
@@ -59,6 +60,7 @@ class Settings:
     cors_origins: tuple[str, ...] | None = None
     receive_timeout: int = 30
     log_level: str = "info"
+    graphiql: str = "on"
 
     @property
     def told_database(self) -> str:
@@ -186,6 +188,12 @@ def _seconds(least: int, most: int, text: str, origin: str) -> int:
     return int(text)
 
 
+def _switch(text: str, origin: str) -> str:
+    if text not in {"on", "off"}:
+        raise ConfigurationError(f"{origin} is a switch; give `on` or `off`.")
+    return text
+
+
 def _origins(text: str, origin: str) -> tuple[str, ...]:
     found = tuple(each.strip() for each in text.split(","))
     if not all(each == ANY_ORIGIN or _ORIGIN.fullmatch(each) for each in found):
@@ -217,4 +225,5 @@ _READERS: Mapping[str, Callable[[str, str], object]] = {
     "cors_origins": _origins,
     "receive_timeout": partial(_seconds, 1, MAX_TIMEOUT),
     "log_level": _level,
+    "graphiql": _switch,
 }

@@ -19,11 +19,12 @@ class HttpOptions:
     """How HTTP is served.
 
     Pages from `cors_origins` may ask and read the answer, from every origin with `*`; the body of
-    a request may take `receive_seconds` to arrive.
+    a request may take `receive_seconds` to arrive. `graphiql` gives browsers a page.
     """
 
     cors_origins: Sequence[str] = ()
     receive_seconds: float = 30
+    graphiql: bool = True
 
 
 DEFAULT_HTTP = HttpOptions()

@@ -23,6 +23,13 @@ def negotiate(accept: str) -> str | None:
     return best if offers[best][0] > 0 else None
 
 
+def prefers_html(accept: str) -> bool:
+    """Whether a client names HTML, as browsers do, and would rather have it than JSON."""
+    weights = read_weights(accept)
+    json = max(weights.get(GRAPHQL_RESPONSE, 0.0), weights.get(JSON, 0.0))
+    return weights.get("text/html", 0.0) > json
+
+
 def media_weight(weights: dict[str, float], media_type: str) -> tuple[float, int]:
     """The weight of a media type, 0 where it isn't acceptable, and how exactly it was named."""
     names = ("*/*", media_type.partition("/")[0] + "/*", media_type)

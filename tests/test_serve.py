@@ -8,10 +8,13 @@ import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import httpx
 import pytest
 import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Route
 
 from retrograph.cli_serve import GC_THRESHOLDS
 from tests.command import PATIENCE, next_line, process, retrograph
@@ -42,6 +45,24 @@ def test_the_collector_is_spared_while_it_serves(
     ((thresholds, frozen),) = seen
     assert thresholds == GC_THRESHOLDS
     assert frozen > 0
+
+
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize("switch", ["on", "off"])
+def test_the_page_for_browsers_can_be_switched_off(
+    switch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths: list[str] = []
+
+    def run(self: uvicorn.Server, sockets: object) -> None:
+        app = cast("Starlette", self.config.app)
+        paths.extend(route.path for route in app.routes if isinstance(route, Route))
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    words = ("--port", "0", "--database", tmp_path / "memory.db", "--graphiql", switch)
+    assert retrograph("serve", *words).exit_code == 0
+    assert "/graphql" in paths
+    assert ("/" in paths) == (switch == "on")
 
 
 def test_without_proof_it_answers_to_the_names_of_this_machine_alone(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def test_settings_do_not_change() -> None:
         *(("jwks", value) for value in ("https://", "https://[", "file://localhost/keys")),
         *(("jwt_leeway", value) for value in ("", "-1", "301", "1.5", "x")),
         *((name, " ") for name in ("jwt_secret", "jwt_secret_file", "jwt_issuer", "jwt_audience")),
+        *(("graphiql", value) for value in ("", "true", "ON")),
         ("database", ""),
         ("host", " "),
         ("database", "a\0b"),

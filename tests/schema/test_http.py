@@ -137,7 +137,7 @@ def test_a_mutation_takes_post(served: Served) -> None:
     [
         ("PUT", "/graphql", 405, "METHOD_NOT_ALLOWED"),
         ("DELETE", "/graphql", 405, "METHOD_NOT_ALLOWED"),
-        ("GET", "/", 404, "NOT_FOUND"),
+        ("GET", "/elsewhere", 404, "NOT_FOUND"),
         ("POST", "/graphql/", 404, "NOT_FOUND"),
         ("GET", "/graphql", 400, "BAD_REQUEST"),
     ],
