@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from tests.tsql import rules_dialect, rules_schema, rules_tenant
+from tests.tsql import rules_dialect, rules_query, rules_schema, rules_tenant
 from tests.tsql.catalogue import Catalogue, catalogue
 from tests.tsql.tree import Finding, Script, Statement, parse
 
@@ -19,6 +19,10 @@ RULES: tuple[Rule, ...] = (
     rules_dialect.functions,
     rules_dialect.names,
     rules_dialect.cursors,
+    rules_query.ordered_by,
+    rules_query.column_names,
+    rules_query.groups,
+    rules_query.recursions,
     rules_tenant.predicates,
 )
 

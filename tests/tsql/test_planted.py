@@ -10,6 +10,7 @@ from tests.tsql.texts import migration_texts
 from tests.tsql.tree import Statement
 
 MINE = "n.TenantId = ? AND n.FleetId = ?"
+FROM = f"FROM Memory.Nodes AS n WHERE {MINE}"
 NODES = "SELECT n.Id FROM Memory.Nodes AS n"
 
 PLANTED = [
@@ -26,6 +27,16 @@ PLANTED = [
     ("foreign name", f"SELECT n.xmin FROM Memory.Nodes AS n WHERE {MINE}"),
     ("foreign name", f"{NODES} WHERE {MINE} AND n.Pinned = true"),
     ("foreign lock", f"{NODES} WHERE {MINE} FOR UPDATE"),
+    ("syntax", f"SELECT x.Id FROM ({NODES} WHERE {MINE} ORDER BY n.Id) AS x"),
+    ("order", f"SELECT DISTINCT n.Validity FROM Memory.Nodes AS n WHERE {MINE} ORDER BY n.Id"),
+    ("order", f"{NODES} WHERE {MINE} UNION ALL {NODES} WHERE {MINE} ORDER BY Validity"),
+    ("column name", f"SELECT 1 FROM (SELECT n.Id + 1 FROM Memory.Nodes AS n WHERE {MINE}) AS x"),
+    ("column name", f"SELECT 1 FROM (SELECT n.Id, n.RunId AS Id {FROM}) AS x"),
+    ("column name", f"WITH x AS (SELECT 1) SELECT n.Id {FROM}"),
+    ("group", f"SELECT n.Validity, COUNT(*) {FROM}"),
+    ("group", f"SELECT n.Validity + n.Pinned, MAX(n.Id) {FROM} GROUP BY n.Validity"),
+    ("recursion", "WITH x AS (SELECT 1 AS a UNION SELECT x.a + 1 FROM x) SELECT x.a FROM x"),
+    ("recursion", "WITH x AS (SELECT 1 AS a UNION ALL SELECT TOP 1 x.a FROM x) SELECT x.a FROM x"),
     ("type", "CREATE TABLE Memory.Flags (Flag BOOLEAN NOT NULL)"),
     ("type", "CREATE TABLE Memory.Notes (Note TEXT NOT NULL)"),
     ("32-bit integer", "CREATE TABLE Memory.Counts (Number INT NOT NULL)"),
@@ -53,6 +64,12 @@ SOUND = [
     "CREATE TABLE #Things (NodeId BIGINT NOT NULL, Kind SMALLINT NOT NULL)",
     "SELECT CAST(? AS DATETIME2(6)), COALESCE(?, 1), NULLIF(?, 0)",
     "TRUNCATE TABLE #Raised",
+    f"SELECT x.Id FROM (SELECT TOP (5) n.Id {FROM} ORDER BY n.RunId) AS x ORDER BY x.Id",
+    f"SELECT DISTINCT n.Validity AS v {FROM} ORDER BY v",
+    f"SELECT n.Id {FROM} UNION ALL SELECT n.RunId {FROM} ORDER BY Id",
+    f"SELECT n.Pinned, COUNT(*), (SELECT MAX(e.Id) FROM #X AS e) {FROM} GROUP BY n.Pinned",
+    f"SELECT n.Id, ROW_NUMBER() OVER (ORDER BY n.RunId), SUM(n.RunId) OVER (ORDER BY n.Id) {FROM}",
+    "WITH x (a) AS (SELECT 1 UNION ALL SELECT x.a + 1 FROM x WHERE x.a < 3) SELECT x.a FROM x",
     "ALTER TABLE Memory.Nodes SET (SYSTEM_VERSIONING = OFF)",
 ]
 
