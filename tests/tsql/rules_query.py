@@ -114,7 +114,7 @@ def _covers(outer: Node, inner: Node) -> bool:
 def _innermost(script: Script, node: Node, query: Node) -> bool:
     """Whether a query is the smallest one around a fragment."""
     around = [q for q in script.all("QuerySpecification") if _covers(q, node)]
-    return min(around, key=lambda q: id_of(q)[1] - id_of(q)[0]) == query
+    return id_of(min(around, key=lambda q: id_of(q)[1] - id_of(q)[0])) == id_of(query)
 
 
 def _ungrouped(
