@@ -16,7 +16,7 @@ COMPILE := $(LOCKER)/bin/uv pip compile pyproject.toml --universal --python-vers
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-long check bench lock graphiql clean
+.PHONY: help run test test-long check bench lock baseline graphiql clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -44,6 +44,9 @@ lock: ## renew the locks from pyproject.toml
 	$(LOCKER)/bin/python $(PIP) install "$(UV)"
 	$(COMPILE) --output-file requirements.lock
 	$(COMPILE) --constraint requirements.lock --group dev --output-file requirements-dev.lock
+
+baseline: $(INSTALLED) $(NODE) ## promise clients the present schema; tell what breaks
+	$(BIN)/python -m tests.baseline
 
 graphiql: $(INSTALLED) $(NODE) ## renew the files of GraphiQL that the package carries
 	$(BIN)/python -m tests.vendored
