@@ -62,7 +62,7 @@ def create_app(
     """
     schema, trusted = make_schema(), is_loopback if loopback_only else _nobody
     find_caller = _caller_finder(store, tenant_id, identify, protection)
-    endpoint = HttpEndpoint(schema, find_caller, http.receive_seconds)
+    endpoint = HttpEndpoint(schema, find_caller, http.receive_seconds, stream_limits)
     sockets = SocketEndpoint(schema, find_caller, trusted, stream_limits)
     answer = with_page(endpoint.answer) if http.graphiql else endpoint.answer
     app = Starlette(

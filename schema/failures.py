@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from graphql import GraphQLError, GraphQLSyntaxError
 from strawberry.exceptions import MissingQueryError, StrawberryInputCoercionError
-from strawberry.schema.exceptions import CannotGetOperationTypeError
+from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
 from strawberry.types import ExecutionResult
 
 from retrograph.rules.errors import RetrographError
@@ -35,6 +35,8 @@ def present(error: GraphQLError, *, validated: bool) -> GraphQLError:
     elif cause is None or isinstance(cause, _NO_OPERATION):
         code: dict[str, object] = {"code": _code(error, validated=validated or cause is not None)}
         shown = _shown(error, error.message, code | (error.extensions or {}))
+    elif isinstance(cause, InvalidOperationTypeError):
+        shown = _shown(error, "Mutations take POST.", {"code": "METHOD_NOT_ALLOWED"})
     else:
         return _masked(error, cause)
     # Not the message: it may quote a variable's value.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 GRAPHQL_RESPONSE = "application/graphql-response+json"
 JSON = "application/json"
+EVENT_STREAM = "text/event-stream"
 
 
 def negotiate(accept: str) -> str | None:
@@ -11,7 +12,7 @@ def negotiate(accept: str) -> str | None:
 
     The greatest weight wins, then what is named more exactly. Of equal ones it is the type of the
     GraphQL-over-HTTP specification, whose status codes tell more, where the client knows that name.
-    Who says nothing gets plain JSON.
+    Who says nothing gets plain JSON; an event stream is only for who prefers it to either.
     """
     if not accept.strip():
         return JSON
@@ -20,6 +21,8 @@ def negotiate(accept: str) -> str | None:
     offers = {each: media_weight(weights, each) for each in (GRAPHQL_RESPONSE, JSON)}
     first, second = offers if known else reversed(offers)
     best = first if offers[first] >= offers[second] else second
+    if accepts_stream(accept) and media_weight(weights, EVENT_STREAM) > offers[best]:
+        return EVENT_STREAM
     return best if offers[best][0] > 0 else None
 
 
@@ -28,6 +31,12 @@ def prefers_html(accept: str) -> bool:
     weights = read_weights(accept)
     json = max(weights.get(GRAPHQL_RESPONSE, 0.0), weights.get(JSON, 0.0))
     return weights.get("text/html", 0.0) > json
+
+
+def accepts_stream(accept: str) -> bool:
+    """Whether an Accept header names event streams: who takes anything expects no stream."""
+    weight, exact = media_weight(read_weights(accept), EVENT_STREAM)
+    return weight > 0 and exact > 0
 
 
 def media_weight(weights: dict[str, float], media_type: str) -> tuple[float, int]:
