@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -101,7 +100,8 @@ class Database:
         self.generation = 0
         """Rises whenever the schema or an option may have changed."""
         self._sequences: dict[str, int] = {}
-        self._tokens = itertools.count(2001)
+        self._last_token = 2000
+        self._open_tokens: dict[object, int] = {}
         self._lock = Lock()
         connection = self.connect()
         connection.execute("PRAGMA journal_mode = WAL")
@@ -123,13 +123,24 @@ class Database:
             self._sequences[sequence] = first + count
             return first
 
-    def token(self) -> bytes:
-        """The next ROWVERSION."""
-        return next(self._tokens).to_bytes(8, "big")
+    def token(self, owner: object) -> bytes:
+        """The next ROWVERSION; `owner` has it open until `settle`."""
+        with self._lock:
+            self._last_token += 1
+            self._open_tokens.setdefault(owner, self._last_token)
+            return self._last_token.to_bytes(8, "big")
+
+    def settle(self, owner: object) -> None:
+        """A session's transaction has ended."""
+        with self._lock:
+            self._open_tokens.pop(owner, None)
 
     def last_token(self) -> bytes:
         """@@DBTS: the last ROWVERSION that was given."""
+        return self._last_token.to_bytes(8, "big")
+
+    def least_active(self) -> bytes:
+        """The least ROWVERSION of an open transaction, or the next one."""
         with self._lock:
-            last = next(self._tokens)
-            self._tokens = itertools.count(last)
-            return (last - 1).to_bytes(8, "big")
+            least = min(self._open_tokens.values(), default=self._last_token + 1)
+            return least.to_bytes(8, "big")

@@ -107,8 +107,6 @@ class Definitions:
         columns = tuple(_column(each) for each in body.ColumnDefinitions)
         history = _history(node)
         table = Stored(name, columns, _period(body), history, _token_of(columns))
-        if history is None:  # a history is made before its table, and its tokens are copied
-            table = replace(table, token=table.token if table.period else None)
         types = {c.name.lower(): c.kind for c in columns}
         clashes = {n for n, k in types.items() if schema.types.get(n, k) != k}
         made = replace(

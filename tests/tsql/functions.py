@@ -44,6 +44,9 @@ class Surroundings(Protocol):
     def next_token(self) -> bytes:
         """A ROWVERSION that nobody has had."""
 
+    def least_active(self) -> bytes:
+        """The least ROWVERSION of a transaction that is not committed, or the next one."""
+
 
 def register(connection: sqlite3.Connection, session: Surroundings) -> None:
     """Makes the functions known to a connection."""
@@ -67,9 +70,10 @@ def register(connection: sqlite3.Connection, session: Surroundings) -> None:
         "tx_began": lambda: instant_of_micros(session.began()),
         "tx_closes": lambda start: _closes(start, session.began()),
         "next_token": session.next_token,
+        "min_active_rowversion": session.least_active,
     }
     for name, function in of_session.items():
-        same = name != "next_token"  # what the others tell is the same all through a statement
+        same = "token" not in name  # what the others tell is the same all through a statement
         connection.create_function(name, -1, guarded(function), deterministic=same)
     connection.create_aggregate("string_agg", 3, _StringAgg)  # type: ignore[arg-type]
     connection.create_collation("PADDED", _padded)
@@ -128,8 +132,10 @@ def _cut(text: str, units: int) -> str:
 def _integer(value: Any, bits: int) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bytes):
-        raise ServerError(529, "Explicit conversion to a number is not allowed.")
+    if is_instant(value):
+        raise ServerError(529, "Explicit conversion from datetime2 to a number is not allowed.")
+    if isinstance(value, bytes):  # the last bytes, as many as the number has
+        return int.from_bytes(value[-bits // 8 :], "big", signed=True)
     try:
         number = int(value.strip() or 0) if isinstance(value, str) else int(value)
     except ValueError as error:

@@ -37,7 +37,18 @@ _CONTROL = frozenset(
     }
 )  # fmt: skip
 """Fragments that this module knows, or what it hands them to."""
-_FLAGS = frozenset({"NoCount", "XactAbort", "AnsiNulls", "QuotedIdentifier"})
+_FLAGS = {
+    "NoCount": None,
+    "XactAbort": None,
+    "AnsiNulls": True,
+    "AnsiPadding": True,
+    "AnsiWarnings": True,
+    "ArithAbort": True,
+    "ConcatNullYieldsNull": True,
+    "NumericRoundAbort": False,
+    "QuotedIdentifier": True,
+}
+"""Options that can be set, and the one value that some may have."""
 _DELAY = re.compile(r"(\d\d):(\d\d):(\d\d)\.(\d{3})")
 
 
@@ -300,9 +311,9 @@ class Compiler:
 
     def _flag(self, node: Node) -> Step:
         names = [name.strip() for name in str(node.Options).split(",")]
-        if not _FLAGS.issuperset(names):
-            raise NotImplementedError(f"SET {node.Options}")
         is_on = bool(node.IsOn)
+        if any(_FLAGS.get(name, not is_on) not in {None, is_on} for name in names):
+            raise NotImplementedError(f"SET {node.Options}, on: {is_on}")
 
         def run(frame: Frame) -> None:
             for name in names:

@@ -16,11 +16,11 @@ FUNCTIONS = frozenset(
         "datepart", "db_id", "dense_rank", "error_message", "error_number", "exp",
         "first_value", "floor", "format", "hashbytes", "isjson", "isnull", "json_modify",
         "json_query", "json_value", "lag", "last_value", "lead", "len", "log", "lower", "ltrim",
-        "max", "min", "newid", "object_id", "original_db_name", "patindex", "power", "rank",
-        "replace", "replicate", "reverse", "round", "row_number", "rtrim", "session_context",
-        "sign", "sqrt", "stdev", "string_agg", "string_escape", "stuff", "substring", "sum",
-        "switchoffset", "sysutcdatetime", "todatetimeoffset", "translate", "trim", "unicode",
-        "upper", "xact_state",
+        "max", "min", "min_active_rowversion", "newid", "object_id", "original_db_name",
+        "patindex", "power", "rank", "replace", "replicate", "reverse", "round", "row_number",
+        "rtrim", "session_context", "sign", "sqrt", "stdev", "string_agg", "string_escape",
+        "stuff", "substring", "sum", "switchoffset", "sysutcdatetime", "todatetimeoffset",
+        "translate", "trim", "unicode", "upper", "xact_state",
     }
 )  # fmt: skip
 _FOREIGN_COLUMNS = frozenset({"xmin", "xmax", "ctid", "oid", "rowid", "true", "false", "excluded"})

@@ -86,6 +86,7 @@ class Session:
     def close(self) -> None:
         """Ends the session: what it has not committed is undone, its locks are free."""
         self._connection.close()
+        self.database.settle(self)
         self.database.locks.release_all(self)
 
     # The functions' surroundings.
@@ -107,7 +108,10 @@ class Session:
         return list(self.schema.tables).index(table) + 1 if found else None
 
     def next_token(self) -> bytes:
-        return self.database.token()
+        return self.database.token(self)
+
+    def least_active(self) -> bytes:
+        return self.database.least_active()
 
     # What programs do.
 
@@ -188,6 +192,7 @@ class Session:
             "g_rowcount": self.row_count,
             "g_trancount": self.depth,
             "g_spid": self.number,
+            "g_dbts": self.database.last_token(),
         }
 
     def begin(self) -> None:
@@ -201,7 +206,7 @@ class Session:
         if self._doomed:
             raise ServerError(3930, "The current transaction cannot be committed.")
         if self.depth == 1 and self._connection.in_transaction:
-            self._rows("COMMIT", {})
+            self._end("COMMIT")
         self.depth -= 1
 
     def rollback(self) -> None:
@@ -209,7 +214,7 @@ class Session:
             raise ServerError(3903, "The ROLLBACK TRANSACTION request has no BEGIN TRANSACTION.")
         self.depth, self._doomed = 0, False
         if self._connection.in_transaction:
-            self._rows("ROLLBACK", {})
+            self._end("ROLLBACK")
             self.database.generation += 1  # definitions may be undone
 
     def wait(self, micros: int) -> None:
@@ -226,8 +231,6 @@ class Session:
             self._settings.isolation = value
         elif name == "LockTimeout":
             self._settings.lock_timeout = int(value)
-        elif not value:
-            raise NotImplementedError(f"SET {name} OFF")
 
     def set_database(self, name: str, on: bool) -> None:
         if self.depth:
@@ -270,10 +273,14 @@ class Session:
             yield
         except BaseException:
             if alone:
-                self._rows("ROLLBACK", {})
+                self._end("ROLLBACK")
             raise
         if alone:
-            self._rows("COMMIT", {})
+            self._end("COMMIT")
+
+    def _end(self, word: str) -> None:
+        self._rows(word, {})
+        self.database.settle(self)
 
     def _begin_immediate(self) -> None:
         wait = self._settings.lock_timeout

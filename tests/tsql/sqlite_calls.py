@@ -18,8 +18,8 @@ _JSON_VALUE = (
 _SAME = frozenset(
     {
         "abs", "char", "choose", "concat", "count", "datalength", "db_id", "dense_rank", "len",
-        "lower", "max", "min", "object_id", "rank", "replace", "round", "row_number",
-        "session_context", "sum", "sysutcdatetime", "upper",
+        "lower", "max", "min", "min_active_rowversion", "object_id", "rank", "replace", "round",
+        "row_number", "session_context", "sum", "sysutcdatetime", "upper",
     }
 )  # fmt: skip
 _RENAMED = {"count_big": "count", "isnull": "ifnull", "substring": "substr"}

@@ -46,7 +46,7 @@ _COMPARISONS = {
     "LessThan": "<",
     "LessThanOrEqualTo": "<=",
 }
-_GLOBALS = {"@@rowcount": ":g_rowcount", "@@trancount": ":g_trancount", "@@spid": ":g_spid"}
+_GLOBALS = frozenset({"dbts", "rowcount", "spid", "trancount"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +178,10 @@ class Translator:
         return "".join(self._tokens[first : last + 1])
 
     def _global(self, node: Node) -> str:
-        name = str(node.Name).lower()
+        name = str(node.Name).lower().lstrip("@")
         if name not in _GLOBALS:
-            raise NotImplementedError(name)
-        return _GLOBALS[name]
+            raise NotImplementedError(f"@@{name}")
+        return f":g_{name}"
 
     def _table(self, node: Node) -> str:
         for hint in node.TableHints:

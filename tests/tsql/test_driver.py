@@ -222,6 +222,23 @@ def test_numbers_of_a_sequence_are_never_given_twice(sessions: Sessions) -> None
     assert number(caught) == "208"
 
 
+def test_a_token_is_the_next_one_and_tells_of_what_is_open(sessions: Sessions) -> None:
+    asked = "SELECT CAST(@@DBTS AS BIGINT), CAST(MIN_ACTIVE_ROWVERSION() AS BIGINT)"
+    other = sessions.open()
+    ((last, least),) = rows(other, asked)
+    assert least == last + 1
+    connection = begin(sessions)
+    run = (
+        "INSERT INTO Memory.InvalidationRun (Id, TenantId, FleetId, Status, RootId, Effect, Reason,"
+        " EffectiveAt, ExecutedAt, ImpactCount) VALUES (?, 1, 1, 1, 1, 4, 'a', '2026', '2026', 0)"
+    ).replace("'2026'", "'2026-03-01'")
+    for id in (1, 2):
+        connection.execute(run, id)
+    assert rows(other, asked) == [(last + 2, last + 1)]
+    named(connection, "commit")
+    assert rows(other, asked) == [(last + 2, last + 3)]
+
+
 def test_texts_are_equal_but_for_spaces_at_their_ends(sessions: Sessions) -> None:
     connection = begin(sessions)
     for id, key in enumerate(("a", "a ", "A", "ä"), 1):
@@ -318,7 +335,7 @@ def test_the_gate_judges_what_is_sent(sessions: Sessions) -> None:
         sessions.open().execute(text)
     sessions.open().execute("SELECT ?, ?", 1, "a")
     assert recorder.sent["SELECT ?, ?"] == {("int", "str")}
-    assert [finding.rule for finding in recorder.findings] == ["tenant predicate"]
+    assert "tenant predicate" in {finding.rule for finding in recorder.findings}
 
 
 def test_an_error_behind_rows_is_told_when_they_are_left(sessions: Sessions) -> None:
