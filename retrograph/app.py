@@ -58,12 +58,13 @@ def create_app(
 
     `identify` tells whom a token stands for. Without it whoever asks acts for the tenant, on every
     fleet, in every role: keep it to this machine. With `loopback_only` it answers only to the
-    machine's own names, and sockets only to its own pages. `protection` limits each operation.
+    machine's own names, and sockets only to its own pages and those of the origins in `http`.
+    `protection` limits each operation.
     """
     schema, trusted = make_schema(), is_loopback if loopback_only else _nobody
     find_caller = _caller_finder(store, tenant_id, identify, protection)
     endpoint = HttpEndpoint(schema, find_caller, http.receive_seconds, stream_limits)
-    sockets = SocketEndpoint(schema, find_caller, trusted, stream_limits)
+    sockets = SocketEndpoint(schema, find_caller, trusted, stream_limits, http.cors_origins)
     answer = with_page(endpoint.answer) if http.graphiql else endpoint.answer
     app = Starlette(
         routes=[

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -146,7 +147,8 @@ class _Handler(BaseGraphQLTransportWSHandler[Visitor, None]):
 class SocketEndpoint(GraphQL[Visitor, None]):
     """Serves sockets on one route; `find_caller` tells who asks.
 
-    A page may open one from the host it asks, or from one that `is_trusted`.
+    A page may open one from the host it asks, from one that `is_trusted`, or from one of `origins`,
+    of which `*` is every one.
     """
 
     graphql_transport_ws_handler_class = _Handler
@@ -158,6 +160,7 @@ class SocketEndpoint(GraphQL[Visitor, None]):
         find_caller: FindCaller,
         is_trusted: IsTrusted,
         limits: StreamLimits = DEFAULT_STREAM_LIMITS,
+        origins: Sequence[str] = (),
     ) -> None:
         super().__init__(
             schema,
@@ -170,11 +173,13 @@ class SocketEndpoint(GraphQL[Visitor, None]):
         self.limits = limits
         self.open: set[_Handler] = set()
         self._is_trusted = is_trusted
+        self._origins = frozenset(origins)
         self._leaving: set[asyncio.Task[None]] = set()
 
     def is_websocket_origin_allowed(self, request: Request | WebSocket, origin: str) -> bool:
         """Whether a page from another origin than the one it asks may open a socket."""
-        return is_origin_of(origin, self._is_trusted)
+        named = not self._origins.isdisjoint((origin, "*"))
+        return named or is_origin_of(origin, self._is_trusted)
 
     async def get_context(
         self, request: Request | WebSocket, response: Response | WebSocket

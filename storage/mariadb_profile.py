@@ -168,6 +168,7 @@ class MariadbProfile:
             pool_size=size,
             max_overflow=0,
             pool_timeout=60,
+            hide_parameters=True,  # what goes wrong is logged
             pool_pre_ping=True,
         )
         event.listen(engine, "handle_error", _tell_lost)

@@ -204,6 +204,7 @@ class SqliteProfile:
             pool_size=size,
             max_overflow=0,
             pool_timeout=60,
+            hide_parameters=True,  # what goes wrong is logged
         )
         event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
         return engine

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from retrograph.app import create_app
+from retrograph.schema.middleware import HttpOptions
 from retrograph.storage.store import Store
 from tests.schema.serving import PATIENCE, Listening, Served, listening, serving
 
@@ -135,3 +136,14 @@ def test_who_serves_others_too_is_named_as_they_like(store: Store) -> None:
             ("http://other.example", 403),
         ):
             assert status(server, host, f"origin: {origin}", *UPGRADE) == expected
+
+
+def test_pages_of_origins_that_are_named_open_sockets_too(store: Store) -> None:
+    app = create_app(store, http=HttpOptions(cors_origins=["https://app.example"]))
+    with listening(app) as server:
+        for origin, expected in (
+            ("https://app.example", 101),
+            ("http://app.example", 403),
+            ("https://other.example", 403),
+        ):
+            assert status(server, "host: localhost", f"origin: {origin}", *UPGRADE) == expected

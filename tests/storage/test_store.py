@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import text
+from sqlalchemy.exc import DatabaseError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from retrograph.resolvers.scope import Role, Scope
@@ -185,3 +187,10 @@ def test_busy_connections_are_told_and_not_waited_for_ever(
     monkeypatch.setattr(store._profile, "reader", busy)
     with pytest.raises(DatabaseUnavailable, match="busy"):
         store.clock(1, 1)
+
+
+def test_the_text_of_an_error_holds_no_value_that_was_passed(store: Store) -> None:
+    with pytest.raises(DatabaseError) as failed, store.read(1, 1) as snapshot:
+        snapshot.connection.execute(text("SELECT :value FROM nowhere"), {"value": "a secret"})
+    assert "nowhere" in str(failed.value)
+    assert "a secret" not in str(failed.value)
