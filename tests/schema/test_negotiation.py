@@ -34,7 +34,7 @@ JSON = "application/json"
         (f"{JSON};q=0.2, {JSON};q=0.9, {SPEC};q=0.5", JSON),
         (f",, {JSON} ,", JSON),
         ("text/html", None),
-        ("text/*", None),
+        ("text/*", "text/event-stream"),
         (f"{JSON};q=0", None),
         (f"{JSON};q=0.000, {SPEC};q=0", None),
         ("*/*;q=0", None),
