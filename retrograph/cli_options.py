@@ -39,6 +39,8 @@ _SETTINGS = {
     "receive_timeout": ("SECONDS", "How long a request's head, and then its body, may take."),
     "log_level": ("LEVEL", "The least that is logged: debug, info, warning or error."),
     "graphiql": ("on|off", "Serve a page for browsers, where queries can be tried."),
+    "keep_alive": ("SECONDS", "How often streams show a sign of life."),
+    "socket_operations": ("COUNT", "How many operations a WebSocket may run at once."),
 }
 
 

@@ -21,6 +21,7 @@ from retrograph.resolvers.scope import Scope
 from retrograph.rules.errors import ConfigurationError
 from retrograph.rules.instant import format_instant
 from retrograph.schema.middleware import HttpOptions
+from retrograph.schema.stream_limits import StreamLimits
 from retrograph.server import Server
 from retrograph.settings import Settings, check_exposure
 from retrograph.storage.clock import system_clock
@@ -33,6 +34,7 @@ SERVING = (
     *("database", "host", "port", "tenant", "auth", "jwt_secret", "jwt_secret_file"),
     *("jwt_issuer", "jwt_audience", "jwt_leeway"),
     *("cors_origins", "receive_timeout", "log_level", "graphiql"),
+    *("keep_alive", "socket_operations"),
 )
 """The settings of whatever serves."""
 
@@ -123,6 +125,7 @@ def _url(settings: Settings, listener: socket.socket) -> str:
 def _run(scope: Scope, settings: Settings, listener: socket.socket) -> None:
     identify = make_identify(settings)
     configure_logging(settings.log_level)
+    limits = StreamLimits(keep_alive=settings.keep_alive, operations=settings.socket_operations)
     app = create_app(
         scope.store,
         tenant_id=scope.tenant_id,
@@ -131,8 +134,9 @@ def _run(scope: Scope, settings: Settings, listener: socket.socket) -> None:
         http=HttpOptions(
             settings.cors_origins or (), settings.receive_timeout, settings.graphiql == "on"
         ),
+        stream_limits=limits,
     )
-    server = Server(app, receive_seconds=settings.receive_timeout, log_config=None)
+    server = Server(app, limits, receive_seconds=settings.receive_timeout, log_config=None)
     # The server ends well on this signal, then raises it anew: by then, it only ends the process.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     _spare_the_collector()

@@ -47,6 +47,13 @@ class Server(uvicorn.Server):
         }
         super().__init__(uvicorn.Config(app, **settings | more))
         self._app = app
+        self._limits = limits
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begins to listen; connections inherit how long their peers may read nothing."""
+        for each in sockets or ():
+            _limit_silence(each, self._limits.reader)
+        await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Lets nobody in any more, ends streams, then everything else."""
@@ -58,3 +65,9 @@ class Server(uvicorn.Server):
         except TimeoutError:
             _log.warning("streams did not end in time; they are cut off")
         await super().shutdown(sockets)
+
+
+def _limit_silence(listener: socket.socket, seconds: float) -> None:
+    """Lets the system drop peers that take nothing; else what waits for them would keep them."""
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(seconds * 1000))

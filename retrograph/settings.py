@@ -20,6 +20,7 @@ PREFIX = "RETROGRAPH_"
 ANY_ORIGIN = "*"
 LOG_LEVELS = ("debug", "info", "warning", "error")
 MAX_TIMEOUT = 3_600
+MAX_OPERATIONS = 10_000
 MAX_LEEWAY = 300
 """Seconds that the clock of whoever issues tokens may differ by."""
 
@@ -42,7 +43,8 @@ class Settings:
     verified with `jwt_secret`, with the text of `jwt_secret_file`, or with the key set at `jwks`, a
     file or URL; `jwt_leeway` is in seconds. Pages from `cors_origins` may ask, too. The head of a
     request may take `receive_timeout` seconds to arrive, and so may its body.
-    `graphiql` is `on` or `off`.
+    `graphiql` is `on` or `off`. Streams show a sign of life every `keep_alive` seconds, and a
+    WebSocket runs at most `socket_operations` at once.
     """
 
     database: str = "retrograph.db"
@@ -61,6 +63,8 @@ class Settings:
     receive_timeout: int = 30
     log_level: str = "info"
     graphiql: str = "on"
+    keep_alive: int = 20
+    socket_operations: int = 100
 
     @property
     def told_database(self) -> str:
@@ -188,6 +192,12 @@ def _seconds(least: int, most: int, text: str, origin: str) -> int:
     return int(text)
 
 
+def _operations(text: str, origin: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= MAX_OPERATIONS):
+        raise ConfigurationError(f"{origin} is no number from 1 to {MAX_OPERATIONS:,}.")
+    return int(text)
+
+
 def _switch(text: str, origin: str) -> str:
     if text not in {"on", "off"}:
         raise ConfigurationError(f"{origin} is a switch; give `on` or `off`.")
@@ -226,4 +236,6 @@ _READERS: Mapping[str, Callable[[str, str], object]] = {
     "receive_timeout": partial(_seconds, 1, MAX_TIMEOUT),
     "log_level": _level,
     "graphiql": _switch,
+    "keep_alive": partial(_seconds, 1, MAX_TIMEOUT),
+    "socket_operations": _operations,
 }

@@ -48,6 +48,24 @@ def test_the_collector_is_spared_while_it_serves(
 
 
 @pytest.mark.usefixtures("restored")
+def test_streams_are_kept_alive_and_limited_as_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[object, ...]] = []
+
+    def run(self: uvicorn.Server, sockets: object) -> None:
+        limits = cast("Starlette", self.config.app).state.sockets.limits
+        pings = self.config.ws_ping_interval, self.config.ws_ping_timeout
+        seen.append((*pings, limits.keep_alive, limits.operations))
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    limits = ("--keep-alive", "7", "--socket-operations", "8")
+    database = tmp_path / "memory.db"
+    assert retrograph("serve", "--port", "0", "--database", database, *limits).exit_code == 0
+    assert seen == [(7, 7, 7, 8)]
+
+
+@pytest.mark.usefixtures("restored")
 @pytest.mark.parametrize("switch", ["on", "off"])
 def test_the_page_for_browsers_can_be_switched_off(
     switch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

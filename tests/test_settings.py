@@ -57,6 +57,8 @@ def test_settings_do_not_change() -> None:
         *(("jwt_leeway", value) for value in ("", "-1", "301", "1.5", "x")),
         *((name, " ") for name in ("jwt_secret", "jwt_secret_file", "jwt_issuer", "jwt_audience")),
         *(("graphiql", value) for value in ("", "true", "ON")),
+        *(("keep_alive", value) for value in ("0", "-1", "1.5", "3601", "x")),
+        *(("socket_operations", value) for value in ("", "0", "-1", "10001", "many")),
         ("database", ""),
         ("host", " "),
         ("database", "a\0b"),

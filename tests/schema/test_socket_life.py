@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from strawberry.http.exceptions import WebSocketDisconnected
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from retrograph.app import create_app
 from retrograph.resolvers.events import list_events
@@ -301,6 +302,12 @@ def test_nothing_piles_up_for_a_peer_that_reads_nothing(
             raise
         sent.append(message)
 
+    def lost(self: WebSocketsSansIOProtocol, error: Exception | None) -> None:
+        lose(self, error)
+        dropped.set()
+
+    lose, dropped = WebSocketsSansIOProtocol.connection_lost, Event()
+    monkeypatch.setattr(WebSocketsSansIOProtocol, "connection_lost", lost)
     monkeypatch.setattr(SocketAdapter, "send_json", spied)
     query = EVENTS.replace("cursor", "cursor node { payload }")
     with limited(store, reader=0.5) as server, Raw(server) as peer:
@@ -308,6 +315,7 @@ def test_nothing_piles_up_for_a_peer_that_reads_nothing(
         subscribe = {"query": query, "variables": {"after": "0-0"}}
         peer.say_json({"type": "subscribe", "id": "1", "payload": subscribe})
         assert given_up.wait(PATIENCE)
+        assert dropped.wait(PATIENCE)
         with server.socket() as other:
             other.sync()
     assert 0 < len(sent) < count
