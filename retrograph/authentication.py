@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from secrets import token_urlsafe
 
 from retrograph.rules.errors import ConfigurationError
 from retrograph.schema.identity import Identify, Identity
@@ -36,6 +40,41 @@ def make_token(settings: Settings, identity: Identity) -> str:
     return issue_token(
         _secret(settings), identity, issuer=settings.jwt_issuer, audience=settings.jwt_audience
     )
+
+
+def with_own_secret(settings: Settings, file: Path | None) -> Settings:
+    """The settings, with a secret that nobody had to give, if they ask for tokens and lack one.
+
+    It stays in `file`, so that tokens outlive the process; None: it lives as long as the process.
+    """
+    if settings.auth != "token" or settings.jwt_secret or settings.jwt_secret_file:
+        return settings
+    if file is None:
+        return replace(settings, jwt_secret=token_urlsafe(), jwks=None)
+    return replace(settings, jwt_secret_file=str(file), jwks=None)
+
+
+def make_secret(settings: Settings) -> None:
+    """Makes the file of the secret, which only its owner can read, if it is named and missing.
+
+    Raises `ConfigurationError`.
+    """
+    if settings.jwt_secret_file is None:
+        return
+    try:
+        with (
+            suppress(FileExistsError),
+            open(settings.jwt_secret_file, "x", opener=_private) as file,
+        ):
+            file.write(token_urlsafe() + "\n")
+    except OSError as error:
+        raise ConfigurationError(
+            f"The secret {settings.jwt_secret_file} can't be made: {error.strerror}."
+        ) from error
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _secret(settings: Settings) -> str:

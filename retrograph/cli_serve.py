@@ -8,18 +8,21 @@ import signal
 import socket
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import click
 
 from retrograph.app import create_app
-from retrograph.authentication import make_identify
+from retrograph.authentication import make_identify, make_secret, make_token, with_own_secret
 from retrograph.cli_log import configure_logging
 from retrograph.cli_options import database_file, open_scope, takes_settings
 from retrograph.resolvers.demo import CORRECTION, FLEET, fill_with_demo, make_demo
 from retrograph.resolvers.runs import list_runs
-from retrograph.resolvers.scope import Scope
+from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.errors import ConfigurationError
 from retrograph.rules.instant import format_instant
+from retrograph.schema.claims import SECOND
+from retrograph.schema.identity import Identify, Identity
 from retrograph.schema.middleware import HttpOptions
 from retrograph.schema.stream_limits import StreamLimits
 from retrograph.server import Server
@@ -37,6 +40,9 @@ SERVING = (
     *("keep_alive", "socket_operations"),
 )
 """The settings of whatever serves."""
+
+DEMO_TOKEN_LIFE = 7 * 86_400 * SECOND
+"""How long the token counts that the demo prints, in microseconds."""
 
 _QUERIES = {
     "What is not healthy now, and why": """
@@ -56,25 +62,29 @@ _QUERIES = {
 def serve(settings: Settings) -> None:
     """Serve GraphQL at /graphql, over HTTP and WebSockets."""
     check_exposure(settings)
+    identify = make_identify(settings)
     with _listener(settings) as listener, open_scope(settings, make=True) as scope:
         click.echo(f"Serving {settings.told_database} at {_url(settings, listener)}")
-        _run(scope, settings, listener)
+        _run(scope, settings, listener, identify)
 
 
 @click.command("demo")
 @click.option("--serve/--no-serve", "serving", default=True, help="Serve it, or only make it.")
-@takes_settings(*SERVING, defaults=Settings(database="retrograph-demo.db"))
+@takes_settings(*SERVING, defaults=Settings(database="retrograph-demo.db", auth="token"))
 def demo(settings: Settings, serving: bool) -> None:
     """Make the demo, a fleet with a week of history, if it is not there; then serve it."""
+    settings = with_own_secret(settings, _beside(settings))
     check_exposure(settings)
     if not serving:
         _make_missing(settings)
         return
     with _listener(settings) as listener:
+        make_secret(settings)
+        identify = make_identify(settings)
         _make_missing(settings)
         with open_scope(settings, make=True) as scope:
             _introduce(scope, settings, _url(settings, listener))
-            _run(scope, settings, listener)
+            _run(scope, settings, listener, identify)
 
 
 def _make_missing(settings: Settings) -> None:
@@ -88,13 +98,25 @@ def _make_missing(settings: Settings) -> None:
         click.echo(f"Made {settings.told_database}: fleet {FLEET} and its last seven days.")
 
 
+def _beside(settings: Settings) -> Path | None:
+    """Where the demo keeps its secret; None where the database is no file."""
+    file = database_file(settings)
+    return None if file is None else file.with_name(file.name + ".secret")
+
+
 def _introduce(scope: Scope, settings: Settings, url: str) -> None:
     click.echo(f"Serving {settings.told_database} at {url}  (Ctrl-C ends it)\n")
     before = format_instant(_before_correction(scope))
     click.echo("Ask it from another terminal:")
+    proof = ""
+    if settings.auth == "token":
+        until = system_clock() + DEMO_TOKEN_LIFE
+        everything = Identity(settings.tenant, None, frozenset(Role), until)
+        click.echo(f"\ntoken={make_token(settings, everything)}")
+        proof = '-H "authorization: Bearer $token" '
     for title, query in _QUERIES.items():
         asked = " ".join(query.replace("$before", before).split())
-        click.echo(f"\n# {title}\ncurl -sG {url} --data-urlencode 'query={asked}'")
+        click.echo(f"\n# {title}\ncurl -sG {url} {proof}--data-urlencode 'query={asked}'")
 
 
 def _before_correction(scope: Scope) -> int:
@@ -122,8 +144,9 @@ def _url(settings: Settings, listener: socket.socket) -> str:
     return f"http://{host}:{listener.getsockname()[1]}/graphql"
 
 
-def _run(scope: Scope, settings: Settings, listener: socket.socket) -> None:
-    identify = make_identify(settings)
+def _run(
+    scope: Scope, settings: Settings, listener: socket.socket, identify: Identify | None
+) -> None:
     configure_logging(settings.log_level)
     limits = StreamLimits(keep_alive=settings.keep_alive, operations=settings.socket_operations)
     app = create_app(

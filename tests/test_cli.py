@@ -48,7 +48,17 @@ def test_the_version_is_told() -> None:
 
 def test_help_names_every_command() -> None:
     said = retrograph("--help").stdout
-    for command in ("serve", "demo", "import", "export", "invalidate", "tail", "migrate", "sdl"):
+    for command in (
+        "serve",
+        "demo",
+        "import",
+        "export",
+        "invalidate",
+        "tail",
+        "migrate",
+        "sdl",
+        "token",
+    ):
         assert re.search(rf"^  {command} +\S", said, re.MULTILINE)
         assert retrograph(command, "--help").exit_code == 0
 
@@ -256,7 +266,9 @@ def test_a_file_that_is_no_database_is_refused() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("--host", "0.0.0.0"),
+        ("--auth", "none", "--host", "0.0.0.0"),
+        ("--auth", "token", "--jwt-secret", "short"),
+        ("--auth", "none", "--jwt-secret", "a secret that nobody is asked for"),
         ("--port", "x"),
         ("--port", "70000"),
         ("--auth", "x"),

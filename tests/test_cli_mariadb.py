@@ -12,6 +12,7 @@ import pytest
 
 from tests.command import PATIENCE, next_line, process, retrograph
 from tests.resolvers.files import edge, node, text
+from tests.schema.tokens import bearer
 from tests.servers import MariaDBServer
 
 GRAPH = text((node("a"), node("ä "), edge("a", "ä ")))
@@ -72,7 +73,9 @@ def test_the_demo_is_made_once_and_served(database: str) -> None:
         assert found is not None
         assert found[1] == told(database)
         query = {"query": '{ node(fleetId: 1, by: {key: "decision:9001"}) { validity } }'}
-        answer = httpx.post(found[2], json=query, timeout=PATIENCE).json()
+        said = [next_line(server) for _ in range(4)]
+        headers = bearer(said[-1].removeprefix("token=").strip())
+        answer = httpx.post(found[2], json=query, headers=headers, timeout=PATIENCE).json()
         assert answer["data"] == {"node": {"validity": "INVALID"}}
         server.send_signal(signal.SIGTERM)
         assert server.wait(PATIENCE) == 0

@@ -17,6 +17,7 @@ import pytest
 
 from tests.command import COMMAND, PATIENCE, environment, next_line, process, retrograph, start
 from tests.resolvers.files import edge, node, text
+from tests.schema.tokens import bearer
 from tests.shared import ROOT
 
 BLANKS = b"\n" * 1_000_000
@@ -64,18 +65,27 @@ def test_a_port_in_use_is_said_in_one_line(database: Path) -> None:
 
 def test_the_demo_says_how_to_ask_it(tmp_path: Path) -> None:
     with process("demo", "--port", "0", cwd=tmp_path) as server:
-        said = [next_line(server) for _ in range(13)]
+        said = [next_line(server) for _ in range(15)]
         assert said[0] == "Made retrograph-demo.db: fleet 1 and its last seven days.\n"
+        (token,) = [line.removeprefix("token=").strip() for line in said if "token=" in line]
+        secret = tmp_path / "retrograph-demo.db.secret"
+        assert secret.stat().st_mode & 0o777 == 0o600
+        assert secret.read_text().strip() not in "".join(said)
         commands = [line for line in said if line.startswith("curl")]
         asked = [
-            re.fullmatch(r"curl -sG (\S+) --data-urlencode 'query=(.*)'\n", c) for c in commands
+            re.fullmatch(r"curl -sG (\S+) (-H \".*\") --data-urlencode 'query=(.*)'\n", c)
+            for c in commands
         ]
         assert len(asked) == 3
         for each in asked:
             assert each is not None
-            answer = httpx.get(each[1], params={"query": each[2]}, timeout=PATIENCE).json()
+            assert each[2] == '-H "authorization: Bearer $token"'
+            answer = httpx.get(
+                each[1], params={"query": each[3]}, headers=bearer(token), timeout=PATIENCE
+            ).json()
             assert answer["data"]
             assert "errors" not in answer
+            token = retrograph("token", "--jwt-secret-file", secret).stdout.strip()
         server.send_signal(signal.SIGINT)
         assert server.wait(PATIENCE) == 0
 
