@@ -7,7 +7,7 @@ from typing import Any
 
 from graphql import GraphQLField, GraphQLSchema
 
-from retrograph.rules.errors import Forbidden, Unauthenticated
+from retrograph.rules.errors import Forbidden
 from retrograph.schema.context import Caller, Info
 from retrograph.schema.permissions import PERMISSIONS, Roles
 
@@ -33,8 +33,7 @@ def guard(schema: GraphQLSchema, permissions: Mapping[str, Roles | None] = PERMI
 
 def check_caller(caller: Caller, coordinate: str, takes: Roles | None) -> None:
     """Raises `Unauthenticated` if the caller's proof has expired, `Forbidden` by the roles."""
-    if caller.expires_at is not None and caller.expires_at <= caller.clock():
-        raise Unauthenticated("Your token has expired; get a new one.")
+    caller.check_proof()
     roles = caller.scope.roles
     if takes is not None and not takes & roles:
         wanted = " or ".join(role.name for role in sorted(takes))

@@ -67,7 +67,7 @@ def test_the_demo_is_made_once_and_served(database: str) -> None:
     made = say("demo", "--no-serve", *at)
     assert made == f"Made {told(database)}: fleet 1 and its last seven days.\n"
     assert say("demo", "--no-serve", *at) == ""
-    with process("demo", "--port", "0", *at) as server:
+    with process("demo", "--port", "0", "--log-level", "warning", *at) as server:
         first = next_line(server)
         found = re.search(r"^Serving (\S+) at (http://127\.0\.0\.1:\d+/graphql)", first)
         assert found is not None

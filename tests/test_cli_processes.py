@@ -39,7 +39,8 @@ def cursor(line: str) -> str:
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_serve_answers_until_it_is_told_to_end(database: Path, end: signal.Signals) -> None:
-    with process("serve", "--port", "0", "--database", database) as server:
+    words = ("--port", "0", "--database", database, "--log-level", "warning")
+    with process("serve", *words) as server:
         found = re.search(r" at (http://127\.0\.0\.1:\d+/graphql)$", next_line(server).rstrip())
         assert found is not None
         query = {"query": '{ node(fleetId: 1, by: {key: "a"}) { validity } }'}
