@@ -43,8 +43,11 @@ class GroupLoader(Generic[Item, Value]):
         self._loader: DataLoader[tuple[Group, Item], Value | None] = DataLoader(self._load)
 
     async def find(self, item: Item, *group: Any) -> Value | None:
-        """The item's value, None where the use case knows none."""
-        return await self._loader.load((group, item))
+        """The item's value, None where the use case knows none.
+
+        A field that fails cancels its siblings, but not what other fields wait for, too.
+        """
+        return await asyncio.shield(self._loader.load((group, item)))
 
     async def load(self, item: Item, *group: Any) -> Value:
         """The item's value; a `LookupError`, a fault of ours, where the use case knows none."""
