@@ -1,0 +1,78 @@
+"""A thin, typed client of the API: `pip install 'retrograph[client]'`.
+
+    from retrograph.client import Client, jobs
+
+    with Client("https://memory.example/graphql", token) as client:
+        plan = client.run(jobs.preview(1, "rule:vat"))
+        client.run(jobs.invalidate(1, "rule:vat", "New law", expected_plan=plan.plan_hash))
+        for event in client.events(1, after=last_seen):
+            last_seen = event.cursor
+
+`AsyncClient` is the same, awaited. It imports nothing of the server's but plain rules.
+
+values ── documents, jobs   what is asked and what it gives: an `Operation` each
+exchange, feed              HTTP and the subscription without input or output; `retry` says when
+sync, asynchronous          what waits
+errors                      what can go wrong
+"""
+
+from __future__ import annotations
+
+try:
+    import httpx  # noqa: F401  (to say first what is missing)
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(
+        "The client needs httpx. Install it: pip install 'retrograph[client]'", name="httpx"
+    ) from missing
+
+from retrograph.client import jobs
+from retrograph.client.asynchronous import AsyncClient
+from retrograph.client.errors import (
+    ApiError,
+    ClientError,
+    Forbidden,
+    IdempotencyKeyReused,
+    InternalError,
+    InvalidInput,
+    NotFound,
+    PlanChanged,
+    RunNotRevertible,
+    RunTooLarge,
+    TooComplex,
+    Unauthenticated,
+    Unavailable,
+    Unreachable,
+    VersionConflict,
+)
+from retrograph.client.operation import Operation
+from retrograph.client.retry import Retry
+from retrograph.client.sync import Client
+from retrograph.client.values import Event, Node, NodeInput, Preview, Run
+
+__all__ = [
+    "ApiError",
+    "AsyncClient",
+    "Client",
+    "ClientError",
+    "Event",
+    "Forbidden",
+    "IdempotencyKeyReused",
+    "InternalError",
+    "InvalidInput",
+    "Node",
+    "NodeInput",
+    "NotFound",
+    "Operation",
+    "PlanChanged",
+    "Preview",
+    "Retry",
+    "Run",
+    "RunNotRevertible",
+    "RunTooLarge",
+    "TooComplex",
+    "Unauthenticated",
+    "Unavailable",
+    "Unreachable",
+    "VersionConflict",
+    "jobs",
+]

@@ -1,0 +1,147 @@
+"""What can go wrong for a client.
+
+ClientError
+├── Unreachable               no answer came, or none of this API
+└── ApiError                  the server refused; any code that has no class of its own
+    ├── Unauthenticated       UNAUTHENTICATED
+    ├── Forbidden             FORBIDDEN
+    ├── NotFound              NOT_FOUND
+    ├── InvalidInput          BAD_USER_INPUT and its more special codes
+    ├── TooComplex            OPERATION_TOO_COMPLEX
+    ├── VersionConflict       VERSION_CONFLICT; `details["current"]` is the present node
+    ├── PlanChanged           PLAN_CHANGED; `details["planHash"]` names the present plan
+    ├── RunTooLarge           RUN_TOO_LARGE; `details["limit"]`
+    ├── RunNotRevertible      RUN_NOT_REVERTIBLE
+    ├── IdempotencyKeyReused  IDEMPOTENCY_KEY_REUSED
+    ├── Unavailable           the database can't be used now; queries are tried again first
+    └── InternalError         INTERNAL_ERROR; `details["id"]` is in the server's log
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class ClientError(Exception):
+    """The root of the tree; never raised itself."""
+
+
+class Unreachable(ClientError):
+    """No answer came, or something else than this API answered.
+
+    Whether a mutation was done is unknown, unless it was never sent.
+    """
+
+
+class ApiError(ClientError):
+    """The server refused the operation, or a part of it.
+
+    `code` is stable, `message` says what to do, `path` names the input field, outermost first.
+    `details` holds what else belongs to the code, `data` what was answered all the same.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str = "",
+        path: Sequence[str] = (),
+        details: Mapping[str, Any] | None = None,
+        data: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.path = tuple(path)
+        self.details = details or {}
+        self.data = data
+
+
+class Unauthenticated(ApiError):
+    """The token is missing or wrong, or has expired."""
+
+
+class Forbidden(ApiError):
+    """None of the token's roles allows it."""
+
+
+class NotFound(ApiError):
+    """No such fleet, node, edge or run, or none that you may see."""
+
+
+class InvalidInput(ApiError):
+    """A value breaks a rule."""
+
+
+class TooComplex(ApiError):
+    """The operation is too deep, too large or too dear."""
+
+
+class VersionConflict(ApiError):
+    """The node has another version than was expected."""
+
+
+class PlanChanged(ApiError):
+    """The cascade would differ from the expected plan."""
+
+
+class RunTooLarge(ApiError):
+    """The run would have too many impacts."""
+
+
+class RunNotRevertible(ApiError):
+    """The run changed nothing, or was reverted already."""
+
+
+class IdempotencyKeyReused(ApiError):
+    """The key names a request with other content."""
+
+
+class Unavailable(ApiError):
+    """The server's database can't be used now."""
+
+
+class InternalError(ApiError):
+    """A fault of the server's."""
+
+
+BY_CODE: Mapping[str, type[ApiError]] = {
+    "UNAUTHENTICATED": Unauthenticated,
+    "FORBIDDEN": Forbidden,
+    "NOT_FOUND": NotFound,
+    "BAD_USER_INPUT": InvalidInput,
+    "SELF_LOOP": InvalidInput,
+    "DUPLICATE_EDGE": InvalidInput,
+    "PAYLOAD_TOO_LARGE": InvalidInput,
+    "INVALID_CURSOR": InvalidInput,
+    "INSTANT_IN_FUTURE": InvalidInput,
+    "OPERATION_TOO_COMPLEX": TooComplex,
+    "VERSION_CONFLICT": VersionConflict,
+    "PLAN_CHANGED": PlanChanged,
+    "RUN_TOO_LARGE": RunTooLarge,
+    "RUN_NOT_REVERTIBLE": RunNotRevertible,
+    "IDEMPOTENCY_KEY_REUSED": IdempotencyKeyReused,
+    "DATABASE_UNAVAILABLE": Unavailable,
+    "DATABASE_LOCKED": Unavailable,
+    "INTERNAL_ERROR": InternalError,
+}
+
+
+def failure_of(failure: Mapping[str, Any]) -> ApiError:
+    """The error that a `UserError` of a mutation's answer tells of."""
+    details = {name: value for name, value in failure.items() if name not in _COMMON}
+    kind = BY_CODE.get(failure["code"], ApiError)
+    path = failure.get("path") or ()
+    return kind(failure["message"], code=failure["code"], path=path, details=details)
+
+
+def error_of(error: Mapping[str, Any], data: Mapping[str, Any] | None = None) -> ApiError:
+    """The error that an item of a response's `errors` tells of."""
+    extensions = dict(error.get("extensions") or {})
+    code, path = str(extensions.pop("code", "")), extensions.pop("path", ())
+    kind = BY_CODE.get(code, ApiError)
+    return kind(str(error.get("message")), code=code, path=path, details=extensions, data=data)
+
+
+_COMMON = frozenset({"__typename", "code", "message", "path"})

@@ -1,0 +1,1 @@
+"""The client, asked the way its users ask it."""
