@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 import strawberry
 
@@ -18,7 +19,6 @@ from retrograph.storage.records import EdgeRecord, Page
 
 @strawberry.type(description="A dependency as of an instant: the target depends on the source.")
 class MemoryEdge:
-    record: strawberry.Private[EdgeRecord]
     id: strawberry.ID = strawberry.field(description="A 64-bit number, for ever this edge's.")
     type: EdgeType = strawberry.field(description="How the target depends on the source.")
     valid_from: DateTime = strawberry.field(description="When the edge was made.")
@@ -29,25 +29,22 @@ class MemoryEdge:
 
     @strawberry.field(description="The node that is depended upon.")
     async def source(self, info: Info) -> NodeLink:
-        record = self.record
+        record = _record(self)
         return await node.load_node(info.context, record.fleet_id, record.as_of, record.source_id)
 
     @strawberry.field(description="The node that depends.")
     async def target(self, info: Info) -> NodeLink:
-        record = self.record
+        record = _record(self)
         return await node.load_node(info.context, record.fleet_id, record.as_of, record.target_id)
 
-    @classmethod
-    def of(cls, record: EdgeRecord) -> MemoryEdge:
-        """The edge that a record tells of."""
-        return cls(
-            record=record,
-            id=strawberry.ID(str(record.id)),
-            type=record.type,
-            valid_from=DateTime(record.valid_from),
-            valid_to=None if record.valid_to is None else DateTime(record.valid_to),
-            as_of=DateTime(record.as_of),
-        )
+    @staticmethod
+    def of(record: EdgeRecord) -> MemoryEdge:
+        """The edge that a record tells of: the record itself, whose attributes are the fields."""
+        return cast("MemoryEdge", record)
+
+
+def _record(shown: MemoryEdge) -> EdgeRecord:
+    return cast("EdgeRecord", shown)
 
 
 def edge_connection(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import strawberry
 
@@ -22,18 +23,18 @@ from retrograph.storage.records import NodeRecord, Page
     description="A belief or a rule as of an instant; what it leads to is read at that instant too."
 )
 class MemoryNode:
-    record: strawberry.Private[NodeRecord]
     id: strawberry.ID = strawberry.field(description="A 64-bit number, for ever this node's.")
     key: str | None = strawberry.field(
         description="The name that its makers gave it, unique in its fleet."
     )
     kind: NodeKind = strawberry.field(description="An assertion or a rule, for ever.")
     validity: Validity = strawberry.field(description="How far it can be relied on.")
-    projected_validity: Validity = strawberry.field(
+    projected: Validity = strawberry.field(
+        name="projectedValidity",
         description=(
             "What cascades have left on it: differs from `validity` only under a pin, and becomes "
             "it when the pin goes."
-        )
+        ),
     )
     confidence: float = strawberry.field(
         description="From 0 to 1: the base confidence, weakened where supporters fell away."
@@ -66,13 +67,13 @@ class MemoryNode:
     async def outgoing(
         self, info: Info, types: EdgeTypes = None, first: First = 50, after: After = None
     ) -> Connection[EdgeLink]:
-        return await _edges(info.context, self.record, "outgoing", types, first, after)
+        return await _edges(info.context, _record(self), "outgoing", types, first, after)
 
     @strawberry.field(description="Edges from what this node depends upon, by edge id.")
     async def incoming(
         self, info: Info, types: EdgeTypes = None, first: First = 50, after: After = None
     ) -> Connection[EdgeLink]:
-        return await _edges(info.context, self.record, "incoming", types, first, after)
+        return await _edges(info.context, _record(self), "incoming", types, first, after)
 
     @strawberry.field(
         description="What depends on this node, directly or not: nearest first, then by id."
@@ -81,7 +82,7 @@ class MemoryNode:
         self, info: Info, max_depth: WalkDepth = 3, first: First = 100, after: After = None
     ) -> SearchConnection[ReachedLink]:
         way = Direction.DEPENDENTS
-        return await _walk(info.context, self.record, way, max_depth, first, after)
+        return await _walk(info.context, _record(self), way, max_depth, first, after)
 
     @strawberry.field(
         description="What this node depends upon, directly or not: nearest first, then by id."
@@ -90,11 +91,11 @@ class MemoryNode:
         self, info: Info, max_depth: WalkDepth = 3, first: First = 100, after: After = None
     ) -> SearchConnection[ReachedLink]:
         way = Direction.DEPENDENCIES
-        return await _walk(info.context, self.record, way, max_depth, first, after)
+        return await _walk(info.context, _record(self), way, max_depth, first, after)
 
     @strawberry.field(description="What was brought forward for this node.")
     async def evidence(self, info: Info) -> list[Evidence]:
-        record = self.record
+        record = _record(self)
         found = await info.context.loaders.evidence.find(record.id, record.fleet_id, record.as_of)
         return [Evidence.of(each) for each in found or ()]
 
@@ -108,7 +109,7 @@ class MemoryNode:
     async def history(
         self, info: Info, first: First = 50, after: After = None
     ) -> Connection[MemoryNode]:
-        record = self.record
+        record = _record(self)
         cursors = ListCursors("history", (int,), record.fleet_id, record.id)
         keyset = cursors.decode(after)
         same_instant(keyset, record.as_of)
@@ -124,34 +125,18 @@ class MemoryNode:
         )
     )
     async def staleness(self, info: Info) -> StalenessLink | None:
-        found = await info.context.loaders.staleness.find(
-            self.record, self.record.fleet_id, self.record.as_of
-        )
+        record = _record(self)
+        found = await info.context.loaders.staleness.find(record, record.fleet_id, record.as_of)
         return None if found is None else staleness.Staleness.of(found)
 
-    @classmethod
-    def of(cls, record: NodeRecord) -> MemoryNode:
-        """The node that a record tells of."""
-        return cls(
-            record=record,
-            id=strawberry.ID(str(record.id)),
-            key=record.key,
-            kind=record.kind,
-            validity=record.validity,
-            projected_validity=record.projected,
-            confidence=record.confidence,
-            base_confidence=record.base_confidence,
-            pinned=record.pinned,
-            pin_reason=record.pin_reason,
-            payload=None if record.payload is None else JSON(record.payload),
-            contract_hash=record.contract_hash,
-            expires_at=None if record.expires_at is None else DateTime(record.expires_at),
-            created_at=DateTime(record.created_at),
-            valid_from=DateTime(record.valid_from),
-            valid_to=None if record.valid_to is None else DateTime(record.valid_to),
-            as_of=DateTime(record.as_of),
-            version_id=strawberry.ID(record.version_id),
-        )
+    @staticmethod
+    def of(record: NodeRecord) -> MemoryNode:
+        """The node that a record tells of: the record itself, whose attributes are the fields."""
+        return cast("MemoryNode", record)
+
+
+def _record(shown: MemoryNode) -> NodeRecord:
+    return cast("NodeRecord", shown)
 
 
 def node_connection(

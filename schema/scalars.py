@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NewType
 
-import orjson
 import strawberry
 from graphql import (
     EnumValueNode,
@@ -16,6 +15,7 @@ from graphql import (
 
 from retrograph.rules.errors import InvalidInput
 from retrograph.rules.instant import format_instant, parse_instant
+from retrograph.schema.wire import embedded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,7 +75,7 @@ SCALARS: Mapping[object, ScalarDefinition] = {
         specified_by_url=(
             "https://ecma-international.org/publications-and-standards/standards/ecma-404/"
         ),
-        serialize=orjson.loads,
+        serialize=embedded,
         parse_value=_read_json,
         parse_literal=_read_json_literal,
     ),

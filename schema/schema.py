@@ -18,6 +18,7 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 from strawberry.types.execution import PreExecutionError
 
+from retrograph.schema.columns import mark_columns
 from retrograph.schema.context import Context
 from retrograph.schema.documents import Documents
 from retrograph.schema.errors import HANDLERS
@@ -26,6 +27,7 @@ from retrograph.schema.failures import present
 from retrograph.schema.guard import guard
 from retrograph.schema.limits import MAX_ERRORS
 from retrograph.schema.mutation import Mutation
+from retrograph.schema.projection import ProjectingExecutor
 from retrograph.schema.query import Query
 from retrograph.schema.scalars import SCALARS
 from retrograph.schema.subscription import Subscription
@@ -40,12 +42,14 @@ class Schema(strawberry.Schema):
             mutation=Mutation,
             subscription=Subscription,
             extensions=[partial(Lifecycle, Documents())],
+            execution_context_class=ProjectingExecutor,
             exception_handlers=HANDLERS,
             config=StrawberryConfig(sort_schema=sort, scalar_map=SCALARS),
         )
         _drop_null_defaults(self._schema)
         guard(self._schema)
         _mark_one_of(self._schema)
+        mark_columns(self._schema)
 
     def _get_custom_context_kwargs(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Ends the search for mistakes in variables soon, and tells no names of fields there."""

@@ -29,12 +29,23 @@ def read_json(data: bytes | str) -> object:
         raise NotJson from None
 
 
+def embedded(text: object) -> orjson.Fragment:
+    """JSON that is text already, as `write_json` puts it into a response."""
+    if not isinstance(text, str):
+        raise TypeError(f"JSON is kept as text, not as {type(text).__name__}")
+    return orjson.Fragment(text)
+
+
 def write_json(value: object) -> bytes:
-    """The UTF-8 text of a JSON value."""
+    """The UTF-8 text of a JSON value, in which JSON may be `embedded`."""
     try:
         return orjson.dumps(value)
     except orjson.JSONEncodeError:  # a lone surrogate, or an integer beyond 64 bits
-        return json.dumps(value, separators=(",", ":")).encode()
+        return json.dumps(value, separators=(",", ":"), default=_unpacked).encode()
+
+
+def _unpacked(fragment: object) -> object:
+    return json.loads(orjson.dumps(fragment))
 
 
 def _refuse(constant: str) -> object:
