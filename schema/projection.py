@@ -122,7 +122,7 @@ class ProjectingExecutor(StrawberryGraphQLCoreExecutionContext):
             return None
         grouped, deferred, _ = self.collect_subfields(inner, details)
         selection = self._selection(inner, grouped)
-        if deferred or selection.rest:
+        if deferred or selection.rest or not selection.columns:
             return None
         return selection.rows if inner is not kind else _or_null(selection.rows)
 
