@@ -25,6 +25,8 @@ from retrograph.schema.claims import SECOND
 from retrograph.schema.identity import Identify, Identity
 from retrograph.schema.middleware import HttpOptions
 from retrograph.schema.stream_limits import StreamLimits
+from retrograph.schema.persisted import load_documents
+from retrograph.schema.protection import Protection
 from retrograph.server import Server
 from retrograph.settings import Settings, check_exposure
 from retrograph.storage.clock import system_clock
@@ -38,6 +40,7 @@ SERVING = (
     *("jwt_issuer", "jwt_audience", "jwt_leeway"),
     *("cors_origins", "receive_timeout", "log_level", "graphiql"),
     *("keep_alive", "socket_operations"),
+    *("max_cost", "operation_timeout", "introspection", "persisted_documents"),
 )
 """The settings of whatever serves."""
 
@@ -158,6 +161,7 @@ def _run(
             settings.cors_origins or (), settings.receive_timeout, settings.graphiql == "on"
         ),
         stream_limits=limits,
+        protection=_protection(settings),
     )
     server = Server(app, limits, receive_seconds=settings.receive_timeout, log_config=None)
     # The server ends well on this signal, then raises it anew: by then, it only ends the process.
@@ -167,6 +171,16 @@ def _run(
         server.run(sockets=[listener])
     except KeyboardInterrupt:
         click.echo("Stopped.")
+
+
+def _protection(settings: Settings) -> Protection:
+    place = settings.persisted_documents
+    return Protection(
+        max_cost=settings.max_cost,
+        seconds=settings.operation_timeout,
+        introspection=settings.introspection == "on",
+        documents=None if place is None else load_documents(Path(place)),
+    )
 
 
 def _spare_the_collector() -> None:

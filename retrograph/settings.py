@@ -14,13 +14,14 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from retrograph.rules.errors import ConfigurationError, InvalidInput
-from retrograph.rules.limits import check_id
+from retrograph.rules.limits import MAX_COST, OPERATION_SECONDS, check_id
 
 PREFIX = "RETROGRAPH_"
 ANY_ORIGIN = "*"
 LOG_LEVELS = ("debug", "info", "warning", "error")
 MAX_TIMEOUT = 3_600
 MAX_OPERATIONS = 10_000
+MAX_MAX_COST = 10**9
 MAX_LEEWAY = 300
 """Seconds that the clock of whoever issues tokens may differ by."""
 
@@ -42,9 +43,10 @@ class Settings:
     loopback acts as `tenant`, with every fleet and role; with `token`, who has a token. Tokens are
     verified with `jwt_secret`, with the text of `jwt_secret_file`, or with the key set at `jwks`, a
     file or URL; `jwt_leeway` is in seconds. Pages from `cors_origins` may ask, too. The head of a
-    request may take `receive_timeout` seconds to arrive, and so may its body.
-    `graphiql` is `on` or `off`. Streams show a sign of life every `keep_alive` seconds, and a
-    WebSocket runs at most `socket_operations` at once.
+    request may take `receive_timeout` seconds to arrive, and so may its body. An operation may cost
+    `max_cost` and take `operation_timeout` seconds. `graphiql` and `introspection` are `on` or
+    `off`. With `persisted_documents`, a folder or a manifest, no others are executed. Streams show
+    a sign of life every `keep_alive` seconds, and a WebSocket runs at most `socket_operations`.
     """
 
     database: str = "retrograph.db"
@@ -65,6 +67,10 @@ class Settings:
     graphiql: str = "on"
     keep_alive: int = 20
     socket_operations: int = 100
+    max_cost: int = MAX_COST
+    operation_timeout: int = OPERATION_SECONDS
+    introspection: str = "on"
+    persisted_documents: str | None = None
 
     @property
     def told_database(self) -> str:
@@ -192,9 +198,9 @@ def _seconds(least: int, most: int, text: str, origin: str) -> int:
     return int(text)
 
 
-def _operations(text: str, origin: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= MAX_OPERATIONS):
-        raise ConfigurationError(f"{origin} is no number from 1 to {MAX_OPERATIONS:,}.")
+def _number(most: int, text: str, origin: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:12]) <= most):
+        raise ConfigurationError(f"{origin} is no number from 1 to {most:,}.")
     return int(text)
 
 
@@ -237,5 +243,9 @@ _READERS: Mapping[str, Callable[[str, str], object]] = {
     "log_level": _level,
     "graphiql": _switch,
     "keep_alive": partial(_seconds, 1, MAX_TIMEOUT),
-    "socket_operations": _operations,
+    "socket_operations": partial(_number, MAX_OPERATIONS),
+    "max_cost": partial(_number, MAX_MAX_COST),
+    "operation_timeout": partial(_seconds, 1, MAX_TIMEOUT),
+    "introspection": _switch,
+    "persisted_documents": _words,
 }

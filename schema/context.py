@@ -8,13 +8,14 @@ from concurrent.futures import Executor
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
+from time import monotonic
 from typing import Concatenate, ParamSpec, TypeVar
 
 import strawberry
 
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.cursor import Keyset
-from retrograph.rules.errors import Unauthenticated
+from retrograph.rules.errors import OperationTimedOut, Unauthenticated
 from retrograph.schema.bell import Bell
 from retrograph.schema.instants import Instants
 from retrograph.schema.loaders import Loaders
@@ -64,6 +65,7 @@ class Context:
         self.acting_on: int | None = None
         self.validated = False
         self.cost: int | None = None
+        self._began = monotonic()
         self.instants = Instants(self._clock)
         self.loaders = Loaders(self.call)
 
@@ -73,6 +75,14 @@ class Context:
         """Runs a use case for the caller in a worker's thread: one hop, since storage blocks."""
         work = partial(copy_context().run, use_case, self.caller.scope, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self.caller.workers, work)
+
+    def check_time(self) -> None:
+        """Raises `OperationTimedOut` when the operation has had its time."""
+        if monotonic() - self._began > self.caller.protection.seconds:
+            raise OperationTimedOut(
+                "Nothing of this was done: what stands before it in the operation took all its "
+                "time. Ask for it in an operation of its own."
+            )
 
     async def at(self, fleet_id: int, as_of: int | None = None, after: Keyset | None = None) -> int:
         """The instant to read a fleet at: the one asked for, or the operation's."""

@@ -130,6 +130,7 @@ HANDLERS: tuple[ExceptionHandler[Any, Any], ...] = (
     _RunTooLarge(),
     _Plain(errors.NotFound, NotFound),
     _Plain(errors.InvalidInput, InvalidInput),
+    _Plain(errors.OperationTimedOut, InvalidInput),
     _Plain(errors.RunNotRevertible, RunNotRevertible),
     _Plain(errors.IdempotencyKeyReused, IdempotencyKeyReused),
 )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from graphql import GraphQLError, OperationDefinitionNode
 from strawberry.extensions import SchemaExtension
 from strawberry.types import ExecutionContext
+from strawberry.types.graphql import OperationType
 
 from retrograph.schema.context import Caller, Context
 from retrograph.schema.cost import find_prices
@@ -17,6 +19,7 @@ from retrograph.schema.limits import MAX_TOKENS, check_document
 from retrograph.schema.protection import Protection
 from retrograph.schema.scan import check_text
 from retrograph.schema.validation import find_errors
+from retrograph.storage.deadline import timed_out, working_for
 
 
 class Lifecycle(SchemaExtension):
@@ -74,6 +77,23 @@ class Lifecycle(SchemaExtension):
         context.cost, items = known.prices.cost(name, operation.variables)
         _refuse(protection.check(known.prices.introspects, context.cost, items))
         return []
+
+    async def on_execute(self) -> AsyncIterator[None]:
+        """Gives a query its time. A mutation has to begin in time; it is always told to its end."""
+        operation = self.execution_context
+        seconds = operation.context.caller.protection.seconds
+        if operation.operation_type is not OperationType.QUERY:
+            yield
+            return
+        limit = asyncio.timeout(seconds)
+        try:
+            with working_for(seconds):
+                async with limit:
+                    yield
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise timed_out() from None
 
     def get_results(self) -> dict[str, Any]:
         """What the operation costs, and the instants that fields without `asOf` were read at."""

@@ -96,6 +96,7 @@ def _operation(
         "context_value": caller,
         "operation_name": asked.operation_name,
         "allowed_operation_types": allowed,
+        "operation_extensions": asked.extensions,
     }
 
 

@@ -16,6 +16,7 @@ from strawberry.types.graphql import OperationType
 
 from retrograph.schema.limits import MAX_BODY_BYTES
 from retrograph.schema.negotiation import JSON
+from retrograph.schema.persisted import EXTENSION
 from retrograph.schema.refusals import Refused
 from retrograph.schema.wire import NotJson, read_json
 
@@ -29,9 +30,10 @@ _log = logging.getLogger(__name__)
 class GraphQLRequest:
     """What a request asks the schema to execute."""
 
-    query: str
+    query: str | None
     variables: dict[str, Any] | None
     operation_name: str | None
+    extensions: dict[str, Any] | None
     allowed: frozenset[OperationType]
 
 
@@ -128,12 +130,13 @@ def _object(body: object) -> dict[str, Any]:
 def _checked(fields: Mapping[str, Any], allowed: frozenset[OperationType]) -> GraphQLRequest:
     query, variables = fields.get("query"), fields.get("variables")
     name, extensions = fields.get("operationName"), fields.get("extensions")
-    if not isinstance(query, str) or not query:
-        raise Refused(400, "Give a GraphQL document as `query`, a string.")
     if variables is not None and not isinstance(variables, dict):
         raise Refused(400, "Give `variables` as an object.")
     if name is not None and not isinstance(name, str):
         raise Refused(400, "Give `operationName` as a string.")
     if extensions is not None and not isinstance(extensions, dict):
         raise Refused(400, "Give `extensions` as an object.")
-    return GraphQLRequest(query, variables, name or None, allowed)
+    named = query is None and EXTENSION in (extensions or {})
+    if not (named or (isinstance(query, str) and query)):
+        raise Refused(400, "Give a GraphQL document as `query`, a string.")
+    return GraphQLRequest(query, variables, name or None, extensions, allowed)

@@ -136,6 +136,7 @@ async def _act(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> T:
-    """Runs a writing use case; failures know the fleet it acted on."""
+    """Runs a writing use case, if there is time; failures know the fleet it acted on."""
+    info.context.check_time()
     info.context.acting_on = fleet_id
     return await info.context.call(use_case, fleet_id, *args, **kwargs)

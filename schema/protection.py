@@ -6,20 +6,24 @@ from dataclasses import dataclass
 
 from graphql import GraphQLError
 
-from retrograph.rules.limits import MAX_COST
+from retrograph.rules.limits import MAX_COST, OPERATION_SECONDS
 from retrograph.schema.limits import MAX_ITEMS, too_complex
+from retrograph.schema.persisted import PersistedDocuments
 
 
 @dataclass(frozen=True, slots=True)
 class Protection:
     """The limits that are settings.
 
-    `max_cost` is what one operation may cost (see `cost`); `introspection` tells whether the schema
-    may be asked for.
+    `max_cost` is what one operation may cost (see `cost`), `seconds` how long it may take;
+    `introspection` tells whether the schema may be asked for. With a list of `documents` no other
+    is executed.
     """
 
     max_cost: int = MAX_COST
+    seconds: float = OPERATION_SECONDS
     introspection: bool = True
+    documents: PersistedDocuments | None = None
 
     def check(self, introspects: bool, cost: int, items: int) -> GraphQLError | None:
         """The error of an operation that asks for the schema, costs too much or gives too much."""

@@ -27,6 +27,7 @@ from retrograph.schema.failures import present
 from retrograph.schema.guard import guard
 from retrograph.schema.limits import MAX_ERRORS
 from retrograph.schema.mutation import Mutation
+from retrograph.schema.persisted import find_document
 from retrograph.schema.projection import ProjectingExecutor
 from retrograph.schema.query import Query
 from retrograph.schema.scalars import SCALARS
@@ -59,8 +60,10 @@ class Schema(strawberry.Schema):
     async def _prepare_operation_async(
         self, context: ExecutionContext, extensions_runner: SchemaExtensionsRunner
     ) -> PreExecutionError | None:
-        """Lets an extension refuse an operation by raising the error to tell."""
+        """Finds the document, and lets an extension refuse an operation by raising its error."""
+        documents = context.context.caller.protection.documents
         try:
+            context.query = find_document(context.query, context.operation_extensions, documents)
             return await super()._prepare_operation_async(context, extensions_runner)
         except GraphQLError as refusal:
             context.pre_execution_errors = [refusal]

@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from graphql import GraphQLFormattedError
+from graphql import GraphQLError, GraphQLFormattedError
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.websockets import WebSocket
@@ -30,6 +30,7 @@ from strawberry.subscriptions.protocols.graphql_transport_ws.types import (
     ErrorMessage,
     Message,
     SubscribeMessage,
+    SubscribeMessagePayload,
 )
 from strawberry.types.execution import ExecutionResult, PreExecutionError
 
@@ -38,6 +39,7 @@ from retrograph.schema.context import EXPIRED, Caller
 from retrograph.schema.failures import is_request_error
 from retrograph.schema.hosts import IsTrusted, is_origin_of
 from retrograph.schema.identity import FindCaller
+from retrograph.schema.persisted import find_document
 from retrograph.schema.schema import Schema
 from retrograph.schema.socket_adapter import SocketAdapter
 from retrograph.schema.socket_messages import is_message
@@ -101,13 +103,25 @@ class _Handler(BaseGraphQLTransportWSHandler[Visitor, None]):
             return
         most = self.view.limits.operations
         if message["id"] not in self.operations and len(self._running) >= most:
-            await self.send_message(_refusal(message["id"], most))
+            await self.send_message(_error(message["id"], _too_many(most)))
+            return
+        try:
+            message["payload"]["query"] = self._document(message["payload"])
+        except GraphQLError as refusal:
+            await self.send_message(_error(message["id"], refusal.formatted))
             return
         await super().handle_subscribe(message)
         operation = self.operations.get(message["id"])
         if operation is not None and operation.task is not None:
             self._running.add(operation.task)
             operation.task.add_done_callback(self._running.discard)
+
+    def _document(self, payload: SubscribeMessagePayload) -> str:
+        """The document of an operation, which may be named by its hash; raises `GraphQLError`."""
+        caller = self.context
+        given: dict[str, Any] = {**payload}
+        documents = caller.protection.documents if isinstance(caller, Caller) else None
+        return find_document(given.get("query"), given.get("extensions"), documents) or ""
 
     async def cleanup_operation(self, operation_id: str) -> None:
         """Ends an operation, but not in the middle of an event: nothing is said of it any more."""
@@ -213,9 +227,12 @@ class SocketEndpoint(GraphQL[Visitor, None]):
         await asyncio.gather(*(each.leave(GOING_AWAY, reason) for each in list(self.open)))
 
 
-def _refusal(id: str, most: int) -> ErrorMessage:
-    error: GraphQLFormattedError = {
+def _too_many(most: int) -> GraphQLFormattedError:
+    return {
         "message": f"A socket runs at most {most} operations at once; end some, or open another.",
         "extensions": {"code": "TOO_MANY_OPERATIONS"},
     }
+
+
+def _error(id: str, error: GraphQLFormattedError) -> ErrorMessage:
     return {"id": id, "type": "error", "payload": [error]}

@@ -15,9 +15,11 @@ from retrograph.rules.errors import (
     DriverMissing,
     StorageError,
 )
+from retrograph.storage.deadline import timed_out
 
 _NUMBER = re.compile(r"\((\d+)\) \(SQL")
 _DEADLOCK = 1213
+_TIMED_OUT = 1969
 _GONE_NUMBERS = (1053, 1927, 2002, 2003, 2005, 2006, 2013)
 
 _GONE = "The server at {host} is gone or refuses connections; start it, or check host and port."
@@ -58,6 +60,8 @@ def meaning_of(error: Exception, url: URL) -> StorageError | None:
     if isinstance(error, PoolTimeout):
         return DatabaseLocked("All connections are in use by slow requests; try again later.")
     state, number = _signs(error)
+    if number == _TIMED_OUT:
+        return timed_out()
     if state in _NO_DRIVER:
         return DriverMissing(
             "The ODBC driver of MariaDB is missing; install odbc-mariadb, or name another by "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from math import ceil
 from typing import Any
 
 from sqlalchemy import (
@@ -26,6 +27,7 @@ from retrograph.rules.cascade import Seeds
 from retrograph.rules.errors import ConfigurationError, DriverMissing, StorageError
 from retrograph.rules.graph import Graph
 from retrograph.storage.as_of import Arm, Instant, native_arms, native_keyed_arms
+from retrograph.storage.deadline import seconds_left, timed_out
 from retrograph.storage.graphs import load_graph_by_columns
 from retrograph.storage.mariadb_cascade import call_cascade
 from retrograph.storage.mariadb_errors import is_deadlock, is_gone, meaning_of
@@ -44,6 +46,7 @@ LEAST_PACKET = 16 * 1024 * 1024
 """What the server must take in one text; its default, too."""
 LOCK_WAIT_SECONDS = 10
 """How long a writer waits for another transaction, and a migration for a table."""
+_STATEMENT_TIME = "max_statement_time"
 _SESSION = (
     "SET SESSION time_zone = '+00:00', group_concat_max_len = 1073741824, "
     "innodb_lock_wait_timeout = {wait}, lock_wait_timeout = {wait}, "
@@ -65,6 +68,7 @@ class MariadbProfile:
         self._lock_wait_seconds = lock_wait_seconds
         self._driver = _loaded_driver()
         self._reader = self._engine(READERS, autocommit=False)
+        event.listen(self._reader, "begin", _give_up_when_late)
         self._writer = self._engine(WRITERS, autocommit=False, isolation="READ COMMITTED")
         self._apart = self._engine(WRITERS, autocommit=True)
         self._seen: object = None
@@ -233,6 +237,17 @@ def _unpin(connection: Any, record: object, state: object) -> None:  # noqa: ARG
     """A pinned timestamp must not outlive its transaction."""
     connection.rollback()
     connection.execute("SET @@timestamp = DEFAULT")
+
+
+def _give_up_when_late(connection: Connection) -> None:
+    """Has the server end a statement that nobody waits for any more, to the second."""
+    left = seconds_left()
+    if left is not None and left <= 0:
+        raise timed_out()
+    seconds = 0 if left is None else ceil(left)
+    if connection.info.get(_STATEMENT_TIME, 0) != seconds:
+        connection.exec_driver_sql(f"SET SESSION max_statement_time = {seconds}")
+        connection.info[_STATEMENT_TIME] = seconds
 
 
 def _tell_lost(context: ExceptionContext) -> None:

@@ -29,6 +29,7 @@ from retrograph.rules.errors import (
 )
 from retrograph.rules.graph import Graph
 from retrograph.storage.as_of import Arm, Instant, paired_arms, paired_keyed_arms
+from retrograph.storage.deadline import is_late, timed_out
 from retrograph.storage.graphs import load_graph_by_columns
 from retrograph.storage.id_set import id_set
 from retrograph.storage.snapshot import Snapshot
@@ -46,6 +47,8 @@ TIDY_WAL_BYTES = 16 * 1024 * 1024
 KEPT_WAL_BYTES = TIDY_WAL_BYTES // 4
 """What is left of a log that was copied back: a larger file would be tidied at every commit."""
 READERS = 8
+STEPS_BETWEEN_LOOKS = 100_000
+"""Steps of SQLite's machine, some milliseconds, after which it is asked whether work is late."""
 _HEADER = b"SQLite format 3\0"
 
 _MEANINGS: tuple[tuple[str, type[StorageError], str], ...] = (
@@ -82,6 +85,7 @@ class SqliteProfile:
         self._path = path
         self._busy_timeout_ms = busy_timeout_ms
         self._reader = self._engine("BEGIN", READERS, "PRAGMA query_only = ON")
+        event.listen(self._reader, "connect", _give_up_when_late)
         self._writer = self._engine("BEGIN IMMEDIATE", 1, "PRAGMA cache_size = -131072")
         self._watch: sqlite3.Connection | None = None
         self._seen: int | None = None
@@ -147,6 +151,8 @@ class SqliteProfile:
         if not isinstance(cause, sqlite3.Error):
             return None
         said = str(cause).lower()
+        if said == "interrupted":
+            return timed_out()
         for words, kind, advice in _MEANINGS:
             if words in said:
                 return kind(advice.format(path=self._path))
@@ -231,3 +237,8 @@ class SqliteProfile:
             connection.close()
             raise
         return connection
+
+
+def _give_up_when_late(connection: sqlite3.Connection, record: object) -> None:  # noqa: ARG001
+    """Interrupts a statement that nobody waits for."""
+    connection.set_progress_handler(is_late, STEPS_BETWEEN_LOOKS)

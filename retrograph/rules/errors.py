@@ -20,6 +20,7 @@ Every one has a stable `code` for programs, a `message` for people that says wha
     ├── ConfigurationError        CONFIGURATION
     ├── OutputFailed              OUTPUT_FAILED
     └── StorageError              STORAGE
+        ├── OperationTimedOut     OPERATION_TIMED_OUT
         ├── DatabaseUnavailable   DATABASE_UNAVAILABLE
         ├── AccessDenied          ACCESS_DENIED
         ├── DriverMissing         DRIVER_MISSING
@@ -203,6 +204,12 @@ class StorageError(RetrographError):
     """The database can't do what was asked; the family of what storage raises."""
 
     code = "STORAGE"
+
+
+class OperationTimedOut(StorageError):
+    """The operation took longer than it may; of a mutation, it is told before anything is done."""
+
+    code = "OPERATION_TIMED_OUT"
 
 
 class DatabaseUnavailable(StorageError):

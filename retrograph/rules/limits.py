@@ -27,6 +27,8 @@ MAX_TEXT_LENGTH = 10_000
 """Characters of a reason, a note or a URI."""
 MAX_COST = 250_000
 """What one operation may cost, where nothing else is set: about the fields that it may give."""
+OPERATION_SECONDS = 30
+"""How long one operation may take, where nothing else is set."""
 MIN_ID = -(2**63)
 MAX_ID = 2**63 - 1
 
