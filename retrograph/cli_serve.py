@@ -24,9 +24,9 @@ from retrograph.rules.instant import format_instant
 from retrograph.schema.claims import SECOND
 from retrograph.schema.identity import Identify, Identity
 from retrograph.schema.middleware import HttpOptions
-from retrograph.schema.stream_limits import StreamLimits
 from retrograph.schema.persisted import load_documents
 from retrograph.schema.protection import Protection
+from retrograph.schema.stream_limits import StreamLimits
 from retrograph.server import Server
 from retrograph.settings import Settings, check_exposure
 from retrograph.storage.clock import system_clock
