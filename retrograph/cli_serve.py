@@ -111,15 +111,17 @@ def _introduce(scope: Scope, settings: Settings, url: str) -> None:
     click.echo(f"Serving {settings.told_database} at {url}  (Ctrl-C ends it)\n")
     before = format_instant(_before_correction(scope))
     click.echo("Ask it from another terminal:")
-    proof = ""
+    proof = fragment = ""
     if settings.auth == "token":
         until = system_clock() + DEMO_TOKEN_LIFE
-        everything = Identity(settings.tenant, None, frozenset(Role), until)
-        click.echo(f"\ntoken={make_token(settings, everything)}")
-        proof = '-H "authorization: Bearer $token" '
+        token = make_token(settings, Identity(settings.tenant, None, frozenset(Role), until))
+        click.echo(f"\ntoken={token}")
+        proof, fragment = '-H "authorization: Bearer $token" ', f"#token={token}"
     for title, query in _QUERIES.items():
         asked = " ".join(query.replace("$before", before).split())
         click.echo(f"\n# {title}\ncurl -sG {url} {proof}--data-urlencode 'query={asked}'")
+    if settings.graphiql == "on":
+        click.echo(f"\nOr open it in a browser:\n{url}{fragment}")
 
 
 def _before_correction(scope: Scope) -> int:

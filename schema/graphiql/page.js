@@ -19,6 +19,17 @@ const tabs = (text) =>
     return { query: `${query}\n`, variables: given && JSON.stringify(given, null, 2) };
   });
 
+// A link may hold a token behind its `#token=`, where no server sees it. It is kept for this tab of
+// the browser, out of the address.
+const token = () => {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (given) {
+    sessionStorage.setItem("retrograph:token", given);
+    history.replaceState(null, "", location.pathname);
+  }
+  return given ?? sessionStorage.getItem("retrograph:token");
+};
+
 const address = (protocol) => {
   const url = new URL("graphql", document.baseURI);
   url.protocol = protocol ?? url.protocol;
@@ -26,6 +37,8 @@ const address = (protocol) => {
 };
 
 const start = async () => {
+  const proof = token();
+  const defaultHeaders = proof ? JSON.stringify({ Authorization: `Bearer ${proof}` }) : undefined;
   const examples = await fetch(new URL("tabs.graphql", here));
   const fetcher = GraphiQL.createFetcher({
     url: address(),
@@ -33,7 +46,12 @@ const start = async () => {
     enableIncrementalDelivery: false,
   });
   const defaultTabs = tabs(await examples.text());
-  const editor = React.createElement(GraphiQL, { fetcher, defaultTabs, shouldPersistHeaders: false });
+  const editor = React.createElement(GraphiQL, {
+    fetcher,
+    defaultTabs,
+    defaultHeaders,
+    shouldPersistHeaders: false,
+  });
   ReactDOM.createRoot(document.getElementById("graphiql")).render(editor);
 };
 

@@ -1,8 +1,8 @@
-// Drives GraphiQL in Chromium: node graphiql.mjs ORIGIN CHROMIUM [SCREENSHOT]
+// Drives GraphiQL in Chromium: node graphiql.mjs ORIGIN CHROMIUM TOKEN [SCREENSHOT]
 // Prints what was seen as JSON. Every request that isn't for ORIGIN is refused, and told.
 import { chromium } from "playwright-core";
 
-const [origin, executablePath, screenshot] = process.argv.slice(2);
+const [origin, executablePath, token, screenshot] = process.argv.slice(2);
 const local = (url) => url.startsWith(origin) || url.startsWith(origin.replace("http", "ws")) || url.startsWith("data:");
 
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
@@ -26,7 +26,7 @@ const open = async (tab) => {
 const tell = async (query) => {
   const answer = await fetch(`${origin}/graphql`, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
     body: JSON.stringify({ query }),
   });
   return answer.json();
@@ -34,7 +34,7 @@ const tell = async (query) => {
 
 try {
   await page.clock.install();
-  const landed = await page.goto(`${origin}/`);
+  const landed = await page.goto(`${origin}/#token=${token}`);
   seen.status = landed.status();
   seen.address = page.url();
   const tabs = page.locator(".graphiql-tab");

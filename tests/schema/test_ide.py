@@ -14,7 +14,10 @@ from graphql import GraphQLSchema, OperationDefinitionNode, build_schema, parse,
 
 from retrograph.app import create_app
 from retrograph.resolvers.demo import make_demo
+from retrograph.resolvers.scope import Role, Scope
+from retrograph.rules.errors import Unauthenticated
 from retrograph.rules.instant import format_instant
+from retrograph.schema.identity import Identity
 from retrograph.schema.middleware import HttpOptions
 from retrograph.schema.schema import sdl
 from retrograph.storage.clock import system_clock
@@ -22,7 +25,7 @@ from retrograph.storage.store import Store, open_store
 from tests import vendored
 from tests.memory import Memory
 from tests.missing import node_script, program
-from tests.schema.serving import Listening, Served, serving
+from tests.schema.serving import Served, listening, serving, sqlite_store
 from tests.shared import ROOT
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
@@ -167,18 +170,25 @@ def test_the_tabs_say_something_about_the_demo(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.needs("file")
-def test_it_runs_in_a_browser_with_the_net_closed(server: Listening, memory: Memory) -> None:
-    memory.plant("decision:9001", "rule:vat", "witness")
-    browser = program("chromium", "chromium")
-    origin = "http://{}:{}".format(*server.address)
-    done = subprocess.run(
-        [*node_script("graphiql.mjs"), origin, browser],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=SECONDS,
-    )
+async def identify(token: str | None) -> Identity:
+    if token != "for-browsers":
+        raise Unauthenticated("Send a token.")
+    return Identity(1, None, frozenset(Role))
+
+
+def test_it_runs_in_a_browser_with_the_net_closed(tmp_path: Path) -> None:
+    script, browser = node_script("graphiql.mjs"), program("chromium", "chromium")
+    with sqlite_store(tmp_path) as store, listening(create_app(store, identify=identify)) as server:
+        memory = Memory(Scope(store, 1, None, frozenset(Role)))
+        memory.plant("decision:9001", "rule:vat", "witness")
+        origin = "http://{}:{}".format(*server.address)
+        done = subprocess.run(
+            [*script, origin, browser, "for-browsers"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SECONDS,
+        )
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
     assert seen["errors"] == []
