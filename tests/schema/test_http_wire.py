@@ -113,6 +113,16 @@ def test_a_connection_that_says_nothing_is_closed(hasty: Listening) -> None:
     assert say(hasty) == b""
 
 
+@pytest.fixture
+def no_faults(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Sees to it that nobody, the server's libraries neither, logs a fault in the test."""
+    caplog.set_level(logging.ERROR, "uvicorn.error")
+    monkeypatch.setattr(logging.getLogger("uvicorn"), "propagate", True)
+    yield
+    assert [each for each in caplog.get_records("call") if each.levelno >= logging.ERROR] == []
+
+
+@pytest.mark.usefixtures("no_faults")
 def test_a_body_that_goes_bad_after_it_was_refused_is_told_nothing_more(hasty: Listening) -> None:
     head = POST.replace(b"application/json", b"text/plain")
     with socket.create_connection(hasty.address, timeout=PATIENCE) as connection:
@@ -123,11 +133,13 @@ def test_a_body_that_goes_bad_after_it_was_refused_is_told_nothing_more(hasty: L
         assert b"HTTP/1.1" not in answer.read()
 
 
+@pytest.mark.usefixtures("no_faults")
 def test_a_body_that_is_bad_from_the_start_is_answered_once(hasty: Listening) -> None:
     head = POST.replace(b"application/json", b"text/plain")
     said = say(hasty, head + CHUNKED + b"\r\nnonsense\r\n")
     assert said.count(b"HTTP/1.1 ") == 1
     assert refusal(said) == (400, "BAD_REQUEST")
+    assert hasty.ask("{ viewer { tenantId } }").data
 
 
 def test_several_requests_on_one_connection_are_answered_in_turn(hasty: Listening) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from retrograph.resolvers.scope import Scope
-from retrograph.schema.current_request import WithRequestId, request_id
+from retrograph.schema.current_request import WithRequestId, begun_request, request_id
 from retrograph.storage.store import Store
 from tests.schema.serving import Listening, Served, sqlite_store
 
@@ -106,6 +106,12 @@ def test_every_line_of_a_request_carries_its_id_also_from_the_threads_of_storage
     assert seen == ["mine"]
     ours = [each for each in caplog.records if each.name.startswith("retrograph")]
     assert {(each.levelname, vars(each)["request_id"]) for each in ours} == {("ERROR", "mine")}
+    assert request_id() is None
+
+
+def test_a_request_is_current_only_while_it_is_answered() -> None:
+    with begun_request(["a"]) as request:
+        assert request_id() == request.id == "a"
     assert request_id() is None
 
 
