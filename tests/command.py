@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
@@ -18,13 +19,18 @@ from retrograph.cli_commands import commands
 from tests.shared import ROOT
 
 COMMAND = [sys.executable, "-W", "error", "-m", "retrograph.cli"]
+OURS = logging.getLogger("retrograph")
 PATIENCE = 60
 """Seconds after which a process that says nothing is taken for dead."""
 
 
 def retrograph(*words: str | Path, stdin: bytes | None = None) -> Result:
     """Runs a command in this process; fails the test for an error that isn't handled."""
-    result = CliRunner().invoke(commands, [str(word) for word in words], input=stdin)
+    level = OURS.level
+    try:
+        result = CliRunner().invoke(commands, [str(word) for word in words], input=stdin)
+    finally:
+        OURS.setLevel(level)  # what serves configures the log
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result

@@ -76,7 +76,7 @@ def test_a_name_that_a_client_made_up_cannot_forge_a_line(
 def test_what_was_asked_for_is_never_logged(
     served: Served, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, "retrograph")
     query = "query ($x: Int!) { nodes(fleetId: 1, first: $x) { nodes { id } } }"
     wrong = {"query": query, "variables": {"x": "a-secret"}}
     answer = served.client.post(
@@ -100,6 +100,7 @@ def test_every_line_of_a_request_carries_its_id_also_from_the_threads_of_storage
         raise KeyError("ours")
 
     monkeypatch.setattr(Scope, "clock", clock)
+    caplog.set_level(logging.ERROR, "retrograph")
     monkeypatch.setattr(caplog.handler, "filters", [WithRequestId()])
     query = {"query": "{ nodes(fleetId: 1) { nodes { id } } }"}
     served.client.post("/graphql", json=query, headers={"x-request-id": "mine"})
