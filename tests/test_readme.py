@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from retrograph.rules import errors
 from retrograph.settings import Settings, flag_of
-from tests.command import PATIENCE, environment, next_line, process, retrograph
+from tests.command import retrograph
+from tests.demo import Demo, serving_demo
 from tests.shared import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -22,47 +20,25 @@ TOKEN = BLOCKS[0].splitlines()[0]
 
 
 @pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    """A folder with an environment on its path, and the address of a freshly made demo."""
-    folder = tmp_path_factory.mktemp("readme")
-    command = folder / ".venv" / "bin" / "retrograph"
-    command.parent.mkdir(parents=True)
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m retrograph.cli "$@"\n')
-    command.chmod(0o755)
-    with process("demo", "--port", "0", cwd=folder) as server:
-        next_line(server)
-        found = re.search(r"http://(127\.0\.0\.1:\d+)/graphql", next_line(server))
-        assert found is not None
-        yield folder, found[1]
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    """A freshly made demo, in a folder of its own."""
+    with serving_demo(tmp_path_factory.mktemp("readme")) as running:
+        yield running
 
 
-def run(shell: tuple[Path, str], block: str) -> str:
-    folder, address = shell
-    path = f"{folder / '.venv' / 'bin'}:{environment()['PATH']}"
-    done = subprocess.run(
-        ["bash", "-eu", "-c", f"{TOKEN}\n{block.replace('127.0.0.1:8000', address)}"],
-        cwd=folder,
-        env=environment(PATH=path),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr
-    assert '"errors"' not in done.stdout, done.stdout
-    assert '"message"' not in done.stdout, done.stdout
-    return done.stdout
+def run(demo: Demo, block: str) -> str:
+    return demo.run("bash", "-eu", "-c", f"{TOKEN}\n{demo.found_at(block)}")
 
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_what_it_says_to_type_works(shell: tuple[Path, str], number: int) -> None:
-    said = run(shell, BLOCKS[number])
+def test_what_it_says_to_type_works(demo: Demo, number: int) -> None:
+    said = run(demo, BLOCKS[number])
     assert said or ">" in BLOCKS[number]
 
 
-def test_the_ten_lines_tell_the_story_of_the_demo(shell: tuple[Path, str]) -> None:
+def test_the_ten_lines_tell_the_story_of_the_demo(demo: Demo) -> None:
     assert len(BLOCKS[0].splitlines()) == 10
-    now, then, paths, preview, run_, events = run(shell, BLOCKS[0]).splitlines()
+    now, then, paths, preview, run_, events = run(demo, BLOCKS[0]).splitlines()
     assert '"validity":"INVALID"' in now
     assert "The regulator corrected the tariff" in now
     assert '"payload":"dispute","validity":"CURRENTLY_VALID"' in then
