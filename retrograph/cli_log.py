@@ -7,7 +7,13 @@ import time
 
 from retrograph.schema.current_request import WithRequestId
 
-_SAID_ALREADY = frozenset({"Invalid HTTP request received.", "Unsupported upgrade request."})
+_SAID_ALREADY = frozenset(
+    {
+        "Invalid HTTP request received.",
+        "Unsupported upgrade request.",
+        "Invalid UTF-8 sequence received from client.",
+    }
+)
 """What uvicorn warns of; it is the client's fault, and has a line of its own."""
 
 

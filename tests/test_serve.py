@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import re
 import signal
 import socket
@@ -15,8 +16,12 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
 from retrograph.cli_serve import GC_THRESHOLDS
+from retrograph.schema.limits import MAX_MESSAGE_BYTES
 from tests.command import PATIENCE, next_line, process, retrograph
 
 
@@ -126,3 +131,37 @@ def test_what_a_client_may_take_and_which_pages_may_ask_are_settings(tmp_path: P
         with socket.create_connection((url.host, url.port or 0), timeout=PATIENCE) as slow:
             slow.sendall(head + b"content-length: 9\r\n\r\n")
             assert slow.recv(100).startswith(b"HTTP/1.1 408 ")
+
+
+def test_what_clients_do_wrong_on_sockets_is_no_error_of_ours(tmp_path: Path) -> None:
+    """It leaves lines of the log's usual kind and no traceback, and the server goes on."""
+    large = json.dumps({"type": "ping", "payload": {"x": "x" * MAX_MESSAGE_BYTES}})
+    frames = (b"\xff", b"[", large.encode(), b'{"type": "connection_init", "payload": 5}')
+    forever = {"query": "subscription { events(fleetId: 1) { cursor } }"}
+    begin = '{"type": "connection_init"}'
+    subscribe = json.dumps({"type": "subscribe", "id": "1", "payload": forever})
+    with process("serve", "--port", "0", "--database", tmp_path / "memory.db") as server:
+        found = re.search(r" at http(://127\.0\.0\.1:\d+/graphql)$", next_line(server).rstrip())
+        assert found is not None
+        for frame in frames:
+            with socket_to("ws" + found[1]) as client:
+                client.send(frame, text=True)
+                with pytest.raises(ConnectionClosed):
+                    client.recv(timeout=PATIENCE)
+        with socket_to("ws" + found[1]) as client:
+            for message in (begin, subscribe, subscribe):
+                client.send(message)
+            client.socket.close()
+        with socket_to("ws" + found[1]) as client:
+            client.send(begin)
+            assert client.recv(timeout=PATIENCE) == '{"type":"connection_ack"}'
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(PATIENCE) == 0
+        assert server.stderr is not None
+        lines = server.stderr.read().splitlines()
+    assert len(lines) == len(frames) + 2
+    assert [line for line in lines if " level=INFO " not in line] == []
+
+
+def socket_to(url: str) -> ClientConnection:
+    return connect(url, subprotocols=[Subprotocol("graphql-transport-ws")])
