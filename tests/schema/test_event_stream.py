@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Iterator
@@ -12,12 +13,14 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.types import Receive, Send
+from starlette.types import Message, Receive, Send
+from strawberry.types import ExecutionResult
 
 from retrograph.app import create_app
 from retrograph.resolvers.inputs import NodeInput
 from retrograph.resolvers.scope import Role
 from retrograph.rules.errors import Unauthenticated
+from retrograph.schema.bell import Bell
 from retrograph.schema.event_stream import EventStream
 from retrograph.schema.identity import Identity
 from retrograph.schema.stream_limits import StreamLimits
@@ -325,3 +328,55 @@ def test_streams_need_proof_and_end_with_it(store: Store, clock: ManualClock) ->
             clock.advance()
             assert code(stream.next()) == "UNAUTHENTICATED"
             stream.ends()
+
+
+async def answered(stream: EventStream, send: Send) -> None:
+    """Calls a response as a server does, for a client that stays."""
+
+    async def stay() -> Any:
+        await asyncio.Event().wait()
+
+    await stream({"type": "http", "method": "GET"}, stay, send)
+
+
+def stream_of(results: Any, bell: Bell) -> EventStream:
+    return EventStream(results, bell, StreamLimits(reader=0.01))
+
+
+def test_a_client_that_reads_nothing_is_no_fault(store: Store) -> None:
+    async def serve() -> None:
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                await asyncio.Event().wait()
+
+        async def results() -> Any:
+            yield ExecutionResult(data={}, errors=None)
+
+        bell = Bell(store.listen)
+        await answered(stream_of(results(), bell), send)
+        bell.close()
+
+    asyncio.run(serve())
+
+
+def test_a_fault_of_ours_is_not_hidden(store: Store) -> None:
+    """The server logs it and cuts the stream off, so that nobody takes it for complete."""
+    sent = b""
+
+    async def serve() -> None:
+        async def send(message: Message) -> None:
+            nonlocal sent
+            sent += message.get("body", b"")
+
+        async def results() -> Any:
+            yield ExecutionResult(data={}, errors=None)
+            raise KeyError("ours")
+
+        bell = Bell(store.listen)
+        with pytest.raises(KeyError):
+            await answered(stream_of(results(), bell), send)
+        bell.close()
+
+    asyncio.run(serve())
+    assert b"event: next" in sent
+    assert b"event: complete" not in sent

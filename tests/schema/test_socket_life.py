@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import struct
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from starlette.websockets import WebSocket
 from strawberry.http.exceptions import WebSocketDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
@@ -118,14 +122,18 @@ def test_without_proof_nothing_is_served(
 
 
 def test_proof_that_expires_ends_operations_and_the_socket(
-    store: Store, clock: ManualClock, memory: Memory
+    store: Store, clock: ManualClock, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Though nothing else wakes them."""
+    monkeypatch.setattr(Store, "poll", lambda _: False)
     with proving(store, clock) as server, server.socket(begun=False) as socket:
         socket.say(first({"Authorization": "Bearer good"}))
         socket.hear()
-        socket.subscribe("1", EVENTS)
-        socket.subscribe("2", EVENTS, after="0-0")
-        socket.sync()
+        memory.plant("a")
+        memory.fell("a")
+        for id in "12":
+            socket.subscribe(id, EVENTS, after="0-0")
+            socket.next(id)
         clock.advance(SECOND)
         ends = [socket.hear() for _ in "12"]
         assert {(each["type"], each["id"]) for each in ends} == {("error", "1"), ("error", "2")}
@@ -138,7 +146,7 @@ def test_no_event_is_told_after_proof_has_expired(
     store: Store, clock: ManualClock, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not even one of a page that was read before."""
-    monkeypatch.setattr("retrograph.app.POLL_SECONDS", PATIENCE)
+    monkeypatch.setattr("retrograph.app.POLL_SECONDS", 100 * PATIENCE)
     memory.plant("a", "b")
     memory.fell("a")
     memory.fell("b")
@@ -319,3 +327,28 @@ def test_nothing_piles_up_for_a_peer_that_reads_nothing(
         with server.socket() as other:
             other.sync()
     assert 0 < len(sent) < count
+
+
+def test_a_socket_that_is_closed_takes_nothing_more() -> None:
+    """Operations may still be about to speak, and several may find a reason to close it."""
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message["type"])
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    async def speak() -> None:
+        socket = WebSocket({"type": "websocket"}, receive, send)
+        await socket.accept()
+        view = SimpleNamespace(limits=StreamLimits(), encode_json=json.dumps)
+        adapter = SocketAdapter(view, socket, socket)
+        await adapter.send_json({})
+        for _ in range(2):
+            await adapter.close(4400, "no")
+        with pytest.raises(WebSocketDisconnected):
+            await adapter.send_json({})
+
+    asyncio.run(speak())
+    assert sent == ["websocket.accept", "websocket.send", "websocket.close"]
