@@ -30,29 +30,30 @@ class RunOrder:
 
 def record_run(write: Write, order: RunOrder, verdict: Verdict) -> RunRecord:
     """Writes a run and all that it changed; one without impacts is recorded as `NO_CHANGE`."""
-    run = _record_of(write, order, len(verdict))
+    run = _record_of(write, order, verdict)
     write.snapshot.connection.execute(insert(run_table).values(_row_of(run)))
     if len(verdict):
-        verdict.write_impacts(write, run.id)
-        _write_states(write, run.id)
-        _write_events(write, run)
+        if verdict.written_as() is None:
+            verdict.write_impacts(write, run.id)
+            _write_states(write, run.id)
+            _write_events(write, run)
         verdict.note(write)
     return run
 
 
-def _record_of(write: Write, order: RunOrder, impact_count: int) -> RunRecord:
-    at = order.effective_at
+def _record_of(write: Write, order: RunOrder, verdict: Verdict) -> RunRecord:
+    at, written_as = order.effective_at, verdict.written_as()
     return RunRecord(
         tenant_id=write.snapshot.tenant_id,
         fleet_id=write.snapshot.fleet_id,
-        id=take_ids(write, "run", 1)[0],
-        status=RunStatus.APPLIED if impact_count else RunStatus.NO_CHANGE,
+        id=take_ids(write, "run", 1)[0] if written_as is None else written_as,
+        status=RunStatus.APPLIED if len(verdict) else RunStatus.NO_CHANGE,
         root_id=order.root_id,
         effect=order.effect,
         reason=order.reason,
         effective_at=write.instant if at is None else at,
         executed_at=write.instant,
-        impact_count=impact_count,
+        impact_count=len(verdict),
         reverts_run_id=order.reverts_run_id,
         reverted_by_run_id=None,
         reverted_at=None,

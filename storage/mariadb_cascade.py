@@ -61,6 +61,10 @@ class InDatabase:
         """The hash of the columns, which are fetched for it."""
         return plan_hash(self.fetched())
 
+    def written_as(self) -> int | None:
+        """No run yet."""
+        return None
+
     def write_impacts(self, write: Write, run_id: int) -> None:
         """Copies the rows where they are."""
         run_named(write.snapshot, "copy_impacts", run_id=run_id)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from math import ceil
 from typing import Any
 
@@ -17,21 +17,21 @@ from sqlalchemy import (
     create_engine,
     event,
     func,
-    make_url,
     select,
     text,
 )
-from sqlalchemy.exc import ArgumentError
 
 from retrograph.rules.cascade import Seeds
-from retrograph.rules.errors import ConfigurationError, DriverMissing, StorageError
+from retrograph.rules.errors import ConfigurationError, StorageError
 from retrograph.rules.graph import Graph
 from retrograph.storage.as_of import Arm, Instant, native_arms, native_keyed_arms
 from retrograph.storage.deadline import seconds_left, timed_out
+from retrograph.storage.fleets import Times, take_clocks
 from retrograph.storage.graphs import load_graph_by_columns
 from retrograph.storage.mariadb_cascade import call_cascade
 from retrograph.storage.mariadb_errors import is_deadlock, is_gone, meaning_of
 from retrograph.storage.mariadb_migrations import migrate_database
+from retrograph.storage.odbc import joined, loaded_manager, parsed
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import Versioned, fleet
 from retrograph.storage.verdicts import Verdict
@@ -64,18 +64,18 @@ class MariadbProfile:
     fills_periods = True
 
     def __init__(self, database: str, lock_wait_seconds: int = LOCK_WAIT_SECONDS) -> None:
-        self._url = _parsed(database)
+        self._url = parsed(database, "mariadb+pyodbc")
         self._lock_wait_seconds = lock_wait_seconds
-        self._driver = _loaded_driver()
+        self._driver = loaded_manager("unixodbc and odbc-mariadb")
         self._reader = self._engine(READERS, autocommit=False)
         event.listen(self._reader, "begin", _give_up_when_late)
         self._writer = self._engine(WRITERS, autocommit=False, isolation="READ COMMITTED")
         self._apart = self._engine(WRITERS, autocommit=True)
         self._seen: object = None
 
-    def reader(self) -> Engine:
+    def reading(self, tenant_id: int) -> AbstractContextManager[Connection]:  # noqa: ARG002
         """`REPEATABLE READ`: the clock and the data are read in one view."""
-        return self._reader
+        return self._reader.begin()
 
     def writer(self) -> Engine:
         """Its transactions begin by locking the clocks of their fleets.
@@ -88,6 +88,20 @@ class MariadbProfile:
     def make_writer(self, make_group: Callable[[], Group]) -> Writer:
         """Writers of different fleets don't wait for each other."""
         return DirectWriter(self, make_group)
+
+    def take_clocks(
+        self,
+        connection: Connection,
+        tenant_id: int,
+        fleet_ids: Sequence[int],
+        now: int,
+        *,
+        create: bool,
+    ) -> tuple[int, dict[int, Times]]:
+        """The session's timestamp is pinned to the instant."""
+        instant, times = take_clocks(connection, tenant_id, fleet_ids, now, create=create)
+        self.pin(connection, instant)
+        return instant, times
 
     def pin(self, connection: Connection, instant: int) -> None:
         """The session's timestamp, exact to the microsecond.
@@ -188,28 +202,6 @@ class MariadbProfile:
         return connection
 
 
-def _loaded_driver() -> Any:
-    """The bridge to ODBC; the embedded default runs where no driver manager is installed."""
-    try:
-        return import_module("pyodbc")
-    except ImportError as error:
-        raise DriverMissing(
-            "The ODBC driver manager is missing; install unixodbc and odbc-mariadb."
-        ) from error
-
-
-def _parsed(database: str) -> URL:
-    try:
-        url = make_url(database)
-    except (ArgumentError, ValueError) as error:
-        raise ConfigurationError(
-            "Give the database as mariadb+pyodbc://user:password@host:port/name."
-        ) from error
-    if not url.database:
-        raise ConfigurationError("Name the database: mariadb+pyodbc://user:password@host/name.")
-    return url
-
-
 def _check_packet(connection: Connection) -> None:
     packet = connection.exec_driver_sql("SELECT @@max_allowed_packet").scalar_one()
     if packet < LEAST_PACKET:
@@ -230,7 +222,7 @@ def _connection_string(url: URL) -> str:
         "Charset": "utf8mb4",
         **{name: str(value) for name, value in options.items()},
     }
-    return ";".join(f"{name}={{{value.replace('}', '}}')}}}" for name, value in parts.items())
+    return joined(parts)
 
 
 def _unpin(connection: Any, record: object, state: object) -> None:  # noqa: ARG001

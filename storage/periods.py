@@ -49,7 +49,7 @@ class TimestampPeriod(TypeDecorator[int]):
 
     def process_result_value(self, value: Any, dialect: Dialect) -> int | None:  # noqa: ARG002
         """The microseconds of a timestamp, which is UTC in every session."""
-        return None if value is None else _micros(value)
+        return None if value is None else micros_of(value)
 
 
 class DateTime2(TypeDecorator[int]):
@@ -74,7 +74,7 @@ class DateTime2(TypeDecorator[int]):
 
     def process_result_value(self, value: Any, dialect: Dialect) -> int | None:  # noqa: ARG002
         """The microseconds of a datetime, which is UTC in every column."""
-        return None if value is None else _micros(value)
+        return None if value is None else micros_of(value)
 
 
 def bare_place(kind: TypeEngine[Any], dialect: Dialect) -> tuple[str, Callable[[Any], Any] | None]:
@@ -88,6 +88,7 @@ def bare_place(kind: TypeEngine[Any], dialect: Dialect) -> tuple[str, Callable[[
     return "CAST(? AS DATETIME2(6))", lambda value: known.process_bind_param(value, dialect)
 
 
-def _micros(value: Any) -> int:
+def micros_of(value: Any) -> int:
+    """The microseconds of a datetime that a server keeps in UTC and names without a zone."""
     micros: int = (value.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
     return micros

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from sqlalchemy import ColumnElement, Connection, Engine
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from retrograph.rules.errors import StorageError
     from retrograph.rules.graph import Graph
     from retrograph.storage.as_of import Arm, Instant
+    from retrograph.storage.fleets import Times
     from retrograph.storage.snapshot import Snapshot
     from retrograph.storage.tables import Versioned
     from retrograph.storage.verdicts import Verdict
@@ -32,8 +34,8 @@ class Profile(Protocol):
     fills_periods: bool
     """Whether the engine versions rows and fills their period columns by itself."""
 
-    def reader(self) -> Engine:
-        """Connections for reading: each transaction sees one committed state."""
+    def reading(self, tenant_id: int) -> AbstractContextManager[Connection]:
+        """A transaction that sees one committed state, for reading a tenant's rows."""
 
     def writer(self) -> Engine:
         """Connections for writing: a transaction excludes other writers from its first word on."""
@@ -41,8 +43,19 @@ class Profile(Protocol):
     def make_writer(self, make_group: Callable[[], Group]) -> Writer:
         """What runs write transactions; `make_group` makes what the jobs of one share."""
 
-    def pin(self, connection: Connection, instant: int) -> None:
-        """Makes the versions that this transaction opens and closes carry its instant."""
+    def take_clocks(
+        self,
+        connection: Connection,
+        tenant_id: int,
+        fleet_ids: Sequence[int],
+        now: int,
+        *,
+        create: bool,
+    ) -> tuple[int, dict[int, Times]]:
+        """See `retrograph.storage.fleets.take_clocks`.
+
+        The versions that this transaction opens and closes carry its instant from then on.
+        """
 
     def take_ids(self, connection: Connection, name: str, count: int) -> int:
         """Draws `count` ids of a sequence; returns the first. They may be lost, never doubled."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from retrograph.rules.errors import (
 from retrograph.rules.graph import Graph
 from retrograph.storage.as_of import Arm, Instant, paired_arms, paired_keyed_arms
 from retrograph.storage.deadline import is_late, timed_out
+from retrograph.storage.fleets import Times, take_clocks
 from retrograph.storage.graphs import load_graph_by_columns
 from retrograph.storage.id_set import id_set
 from retrograph.storage.snapshot import Snapshot
@@ -90,9 +91,9 @@ class SqliteProfile:
         self._watch: sqlite3.Connection | None = None
         self._seen: int | None = None
 
-    def reader(self) -> Engine:
-        """Snapshots: a deferred transaction sees one committed state from its first read on."""
-        return self._reader
+    def reading(self, tenant_id: int) -> AbstractContextManager[Connection]:  # noqa: ARG002
+        """A snapshot: a deferred transaction sees one committed state from its first read on."""
+        return self._reader.begin()
 
     def writer(self) -> Engine:
         """`BEGIN IMMEDIATE`: a read that turned into a write could fail half-way."""
@@ -102,8 +103,17 @@ class SqliteProfile:
         """One thread, which commits what waits in groups."""
         return GroupWriter(self, make_group)
 
-    def pin(self, connection: Connection, instant: int) -> None:
-        """Nothing: every statement names its instant."""
+    def take_clocks(
+        self,
+        connection: Connection,
+        tenant_id: int,
+        fleet_ids: Sequence[int],
+        now: int,
+        *,
+        create: bool,
+    ) -> tuple[int, dict[int, Times]]:
+        """Nothing more than that: every statement names its instant."""
+        return take_clocks(connection, tenant_id, fleet_ids, now, create=create)
 
     def take_ids(self, connection: Connection, name: str, count: int) -> int:
         """In the transaction itself, since there is one writer."""

@@ -25,13 +25,15 @@ from retrograph.rules.errors import (
 from retrograph.rules.graph import Graph
 from retrograph.rules.instant import format_instant
 from retrograph.storage.clock import Clock, system_clock
-from retrograph.storage.fleets import Times, fleet_ids_of, read_times, take_clocks
+from retrograph.storage.fleets import Times, fleet_ids_of, read_times
 from retrograph.storage.graph_cache import FleetKey, GraphCache, WarmGraph
 from retrograph.storage.mariadb_profile import MariadbProfile
+from retrograph.storage.mssql_profile import MssqlProfile
 from retrograph.storage.profile import Profile
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.sqlite_profile import SqliteProfile
 from retrograph.storage.write import Write
+from retrograph.storage.writer import Job
 
 T = TypeVar("T")
 Listener = Callable[[int, int, int], None]
@@ -65,9 +67,11 @@ def _profile(database: str) -> Profile:
         return SqliteProfile(Path(rest[1:]))
     if scheme == "mariadb+pyodbc":
         return MariadbProfile(database)
+    if scheme == "mssql+pyodbc":
+        return MssqlProfile(database)
     raise ConfigurationError(
-        f"No engine for the database {scheme}://…; give a file's path, sqlite:///path or "
-        "mariadb+pyodbc://user:password@host:port/name."
+        f"No engine for the database {scheme}://…; give a file's path, sqlite:///path, "
+        "mariadb+pyodbc://user:password@host:port/name or mssql+pyodbc://…."
     )
 
 
@@ -116,12 +120,12 @@ class Store:
 
     def clock(self, tenant_id: int, fleet_id: int) -> int:
         """The last committed instant of a fleet; raises `NotFound`."""
-        with self._reading() as connection:
+        with self._reading(tenant_id) as connection:
             return _times_of(connection, tenant_id, fleet_id).clock
 
     def fleet_ids(self, tenant_id: int) -> list[int]:
         """The ids of a tenant's fleets, ascending."""
-        with self._reading() as connection:
+        with self._reading(tenant_id) as connection:
             return fleet_ids_of(connection, tenant_id)
 
     @contextmanager
@@ -131,7 +135,7 @@ class Store:
         Raises `NotFound` for an unknown fleet and `InstantInFuture` for an instant later than
         both the machine's and the fleet's clock.
         """
-        with self._reading() as connection:
+        with self._reading(tenant_id) as connection:
             clock, began = _times_of(connection, tenant_id, fleet_id)
             if at is not None and at > clock and at > (now := self.now()):
                 raise InstantInFuture(
@@ -194,10 +198,10 @@ class Store:
             raise DatabaseUnavailable("The store is closed; open it again.")
 
     @contextmanager
-    def _reading(self) -> Iterator[Connection]:
+    def _reading(self, tenant_id: int) -> Iterator[Connection]:
         self._check_open()
         try:
-            with self._profile.reader().begin() as connection:
+            with self._profile.reading(tenant_id) as connection:
                 yield connection
         except Exception as error:
             self._raise_meaning(error)
@@ -218,7 +222,7 @@ class Store:
             return answer
 
         try:
-            answer: T = self._writer.run(attempt)
+            answer: T = self._writer.run(Job(tenant_id, fleet_ids, attempt))
         except Exception as error:
             self._raise_meaning(error)
             raise
@@ -233,8 +237,9 @@ class Store:
         *,
         create: bool,
     ) -> dict[int, Write]:
-        instant, times = take_clocks(connection, tenant_id, fleet_ids, self.now(), create=create)
-        self._profile.pin(connection, instant)
+        instant, times = self._profile.take_clocks(
+            connection, tenant_id, fleet_ids, self.now(), create=create
+        )
         return {
             fleet_id: Write(
                 Snapshot(

@@ -28,6 +28,9 @@ class Verdict(Protocol):
     def plan_hash(self) -> str:
         """See `retrograph.rules.plan`."""
 
+    def written_as(self) -> int | None:
+        """The run as which the engine has written it already: its impacts, states and events."""
+
     def write_impacts(self, write: Write, run_id: int) -> None:
         """Makes the impacts those of a run."""
 
@@ -47,6 +50,10 @@ class InMemory:
     def plan_hash(self) -> str:
         """The hash of the columns."""
         return plan_hash(self.cascade)
+
+    def written_as(self) -> int | None:
+        """No run yet."""
+        return None
 
     def write_impacts(self, write: Write, run_id: int) -> None:
         """Inserts the rows."""

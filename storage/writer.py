@@ -10,7 +10,7 @@ transaction wrote.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -30,7 +30,14 @@ MOST_TRIES = 8
 _log = logging.getLogger(__name__)
 
 
-Job = Callable[[Connection, Any], Any]
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a write does in its transaction, given that and its group, and whose rows it writes."""
+
+    tenant_id: int
+    fleet_ids: Sequence[int]
+    """Ascending."""
+    attempt: Callable[[Connection, Any], Any]
 
 
 class Group(Protocol):
@@ -129,7 +136,7 @@ class GroupWriter:
     def _attempt(self, connection: Connection, queued: _Queued, group: Group) -> None:
         try:
             with connection.begin_nested():
-                queued.answer = queued.job(connection, group)
+                queued.answer = queued.job.attempt(connection, group)
         except Exception as error:
             if not self._profile.in_transaction(connection):
                 raise  # the engine gave up the whole transaction: every job of the group fails
@@ -161,7 +168,7 @@ class DirectWriter:
             group = self._make_group()
             try:
                 with self._profile.writer().begin() as connection:
-                    answer = job(connection, group)
+                    answer = job.attempt(connection, group)
             except Exception as error:
                 if left and self._profile.is_passing(error):
                     continue

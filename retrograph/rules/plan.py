@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
+from typing import Protocol
 
-from retrograph.rules.cascade import Cascade
+
+class Planned(Protocol):
+    """Impacts as columns: a node each, and its projected validity before and after."""
+
+    @property
+    def nodes(self) -> Sequence[int]:
+        """Ids, in any order."""
+
+    @property
+    def before(self) -> Sequence[int]:
+        """Numbers of validities."""
+
+    @property
+    def after(self) -> Sequence[int]:
+        """Numbers of validities."""
 
 
-def plan_hash(cascade: Cascade) -> str:
+def plan_hash(cascade: Planned) -> str:
     """Return the hex SHA-256 of all impacts, as 64 lower-case digits.
 
     The hashed text has one line an impact, ascending by node id as a signed number, in ASCII and

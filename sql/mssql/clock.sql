@@ -9,12 +9,29 @@
 -- call, and a call must end with as many transactions as it began with.
 -- Instants are bound as DATETIME2(6), lists of ids as JSON arrays.
 
+-- name: settle_session
+-- Once a connection: what indexes on computed columns and filtered indexes need, whatever a driver sets; an
+-- error ends the transaction; nobody waits for a lock for ever.
+SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON;
+SET NUMERIC_ROUNDABORT OFF;
+SET XACT_ABORT ON;
+SET LOCK_TIMEOUT 10000
+
+-- name: read_snapshots
+-- Of a connection for reading: the clock and the data of one committed state.
+SET TRANSACTION ISOLATION LEVEL SNAPSHOT
+
+-- name: read_committed
+-- Of a connection for writing, which sees what was committed before it had the fleet's lock.
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED
+
 -- name: set_tenant
 -- At every check-out of a connection. Not read-only: that would bind the connection to the tenant for ever.
 EXEC sys.sp_set_session_context @key = N'TenantId', @value = :tenant_id, @read_only = 0
 
 -- name: clear_tenant
--- At every check-in: a connection in the pool sees no rows at all.
+-- At every check-in, whatever was left open: a connection in the pool sees no rows at all.
+IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;
 EXEC sys.sp_set_session_context @key = N'TenantId', @value = NULL, @read_only = 0
 
 -- name: lock_fleet
@@ -64,7 +81,8 @@ IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION
 -- the transaction.
 UPDATE Memory.Fleets
 SET CreatedAt = CreatedAt
-OUTPUT inserted.FleetId, deleted.ValidFrom AS Previous, inserted.ValidFrom AS Instant
+OUTPUT inserted.FleetId, deleted.ValidFrom AS Previous, inserted.ValidFrom AS Instant,
+       inserted.CreatedAt AS Began
 WHERE TenantId = :tenant_id
   AND FleetId IN (SELECT CAST(j.value AS BIGINT) FROM OPENJSON(:fleet_ids) AS j)
 
@@ -78,6 +96,11 @@ SET CreatedAt = ValidFrom
 OUTPUT inserted.FleetId, inserted.ValidFrom AS Instant
 WHERE TenantId = :tenant_id
   AND FleetId IN (SELECT CAST(j.value AS BIGINT) FROM OPENJSON(:fleet_ids) AS j)
+
+-- name: last_change
+-- The last row token that was given out, and the least one of a transaction that is still open: a commit of
+-- any tenant changes the former, and no tenant is told of another's rows.
+SELECT CAST(@@DBTS AS BIGINT) AS LastToken, CAST(MIN_ACTIVE_ROWVERSION() AS BIGINT) AS LeastActive
 
 -- name: take_ids
 -- The first of as many ids in a row as are asked for, of Memory.NodeIds, EdgeIds, EvidenceIds or RunIds.

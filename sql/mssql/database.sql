@@ -20,6 +20,19 @@ SELECT d.is_read_committed_snapshot_on AS ReadCommittedSnapshot,
 FROM sys.databases AS d
 WHERE d.database_id = DB_ID()
 
+-- name: lock_schema
+-- Who migrates is alone.
+SET NOCOUNT ON;
+DECLARE @Granted INT;
+EXEC @Granted = sys.sp_getapplock @Resource = N'Memory.SchemaMigration', @LockMode = N'Exclusive',
+    @LockOwner = N'Session', @LockTimeout = :timeout_ms;
+SELECT @Granted AS Granted
+
+-- name: unlock_schema
+DECLARE @Released INT;
+EXEC @Released = sys.sp_releaseapplock @Resource = N'Memory.SchemaMigration', @LockOwner = N'Session';
+SELECT @Released AS Released
+
 -- name: has_ledger
 SELECT CASE WHEN OBJECT_ID(N'Memory.SchemaMigration', N'U') IS NULL THEN 0 ELSE 1 END AS HasLedger,
        (SELECT COUNT_BIG(*) FROM sys.tables AS t WHERE t.is_ms_shipped = 0) AS Tables

@@ -181,10 +181,10 @@ def test_ids_ascend_over_fleets_and_tenants(store: Store) -> None:
 def test_busy_connections_are_told_and_not_waited_for_ever(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def busy() -> None:
+    def busy(tenant_id: int) -> None:
         raise PoolTimeout("QueuePool limit reached")
 
-    monkeypatch.setattr(store._profile, "reader", busy)
+    monkeypatch.setattr(store._profile, "reading", busy)
     with pytest.raises(DatabaseUnavailable, match="busy"):
         store.clock(1, 1)
 
