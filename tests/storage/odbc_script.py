@@ -40,9 +40,7 @@ _MARKS = {
     "insert into memory.schemamigration": "record",
     "sys.databases": "options",
     "alter database": "alter database",
-    "select 1": "ping",
     "from memory.fleets": "read clocks",
-    "create schema": "create schema",
 }
 
 Rows = Sequence[tuple[Any, ...]]
@@ -220,4 +218,9 @@ def named(text: str) -> str:
     plain = " ".join(
         line for line in text.lower().splitlines() if not line.lstrip().startswith("--")
     )
+    words = plain.split()
+    if words == ["select", "1"]:
+        return "ping"
+    if words[0] == "create":
+        return " ".join(words[:2])
     return next((name for mark, name in _MARKS.items() if mark in plain), plain)
