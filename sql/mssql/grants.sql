@@ -1,10 +1,17 @@
--- The privileges of two users: one migrates, the other does the daily work of `serve`, `import`, `export`,
--- `invalidate` and `tail`, and can't change the schema or the procedures. Run in the database by an
--- administrator, once; put in your own names. Both see no row of a tenant that their session has not named.
+-- The privileges of two roles in the database: one migrates, the other does the daily work of `serve`, `import`,
+-- `export`, `invalidate` and `tail`, and can't change the schema, its procedures or its policy. Run by an
+-- administrator in that database, once, before the first `retrograph migrate`; make your users members of them
+-- (ALTER ROLE RetrographDaily ADD MEMBER …). The database should hold nothing else: the grants are on all of it.
+-- Locks of applications, the session's context and temporary tables need no privilege.
 
-CREATE USER retrograph_owner FOR LOGIN retrograph_owner;
-ALTER ROLE db_owner ADD MEMBER retrograph_owner;
+CREATE ROLE RetrographOwner;
+CREATE ROLE RetrographDaily;
 GO
--- After the first `retrograph migrate`, which makes the schema.
-CREATE USER retrograph FOR LOGIN retrograph;
-GRANT SELECT, INSERT, UPDATE, DELETE, EXECUTE ON SCHEMA::Memory TO retrograph;
+-- Whoever makes a schema owns it, and what is in it. ALTER on the database switches on row versions, snapshots
+-- and retention.
+GRANT ALTER, ALTER ANY SECURITY POLICY, CREATE SCHEMA, CREATE TABLE, CREATE PROCEDURE, CREATE FUNCTION,
+      VIEW DEFINITION
+TO RetrographOwner;
+GO
+-- UPDATE is also what drawing ids from a sequence asks for. No history can be written while it is kept.
+GRANT SELECT, INSERT, UPDATE, DELETE, EXECUTE TO RetrographDaily;
