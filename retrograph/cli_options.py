@@ -23,7 +23,10 @@ Command = Callable[..., None]
 _SQLITE = "sqlite:///"
 
 _SETTINGS = {
-    "database": ("FILE", "The database: a file, sqlite:///path, or mariadb+pyodbc://…"),
+    "database": (
+        "FILE",
+        "The database: a file, sqlite:///path, mariadb+pyodbc://… or mssql+pyodbc://… (untried)",
+    ),
     "host": ("HOST", "The address to serve at."),
     "port": ("PORT", "The port to serve at; 0 takes a free one."),
     "tenant": ("ID", "The tenant to act for."),
