@@ -42,6 +42,8 @@ def test_the_import_law_holds() -> None:
         ("sql/planted.py", "import retrograph.storage", "what stands below it"),
         ("storage/planted.py", "import retrograph.resolvers", "what stands below it"),
         ("schema/planted.py", "import numpy", "numpy is known in rules only"),
+        ("retrograph/client/planted.py", "import retrograph.storage", "nothing of the server"),
+        ("retrograph/client/planted.py", "import sqlalchemy", "nothing of the server"),
         ("resolvers/planted.py", "import sqlite3", "drivers are known in storage only"),
     ],
 )
