@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from retrograph.rules.errors import InvalidCursor
 from retrograph.rules.instant import format_instant
+from retrograph.schema.shared import wait_for_shared
 
 
 class Instants:
@@ -32,7 +33,7 @@ class Instants:
             self._wishes.setdefault(fleet_id, []).append(cursor_at)
         if fleet_id not in self._settling:
             self._settling[fleet_id] = asyncio.ensure_future(self._settle(fleet_id))
-        instant = await asyncio.shield(self._settling[fleet_id])
+        instant = await wait_for_shared(self._settling[fleet_id])
         if cursor_at is not None and cursor_at > self._clocks[fleet_id]:
             raise InvalidCursor(
                 "The cursor lies in the future: no list of this fleet gave it. Begin anew without "

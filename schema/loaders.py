@@ -16,6 +16,7 @@ from strawberry.dataloader import DataLoader
 from retrograph.resolvers import edges, nodes, runs, walks
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.cascade import ImpactKind
+from retrograph.schema.shared import wait_for_shared
 from retrograph.storage.records import (
     Direction,
     EdgeRecord,
@@ -47,7 +48,7 @@ class GroupLoader(Generic[Item, Value]):
 
         A field that fails cancels its siblings, but not what other fields wait for, too.
         """
-        return await asyncio.shield(self._loader.load((group, item)))
+        return await wait_for_shared(self._loader.load((group, item)))
 
     async def load(self, item: Item, *group: Any) -> Value:
         """The item's value; a `LookupError`, a fault of ours, where the use case knows none."""
