@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -35,6 +36,20 @@ DAY = 24 * 3_600_000_000
 """Microseconds."""
 SECONDS = 180
 """After which the browser is taken to hang."""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """No engine matters here: a file for all tests."""
+    with sqlite_store(tmp_path_factory.mktemp("ide")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def served(store: Store) -> Iterator[Served]:
+    """The application with its page."""
+    with serving(create_app(store)) as running:
+        yield running
 
 
 def page(served: Served) -> httpx.Response:
