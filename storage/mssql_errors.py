@@ -17,6 +17,7 @@ from retrograph.rules.errors import (
     SchemaTooOld,
     StorageError,
 )
+from retrograph.storage.deadline import timed_out
 from retrograph.storage.mssql_driver import MISSING
 
 RUN_TOO_LARGE = 51001
@@ -74,6 +75,8 @@ def meaning_of(error: Exception, url: URL) -> StorageError | None:
     """The typed error for a driver's, or None for one that is no caller's business."""
     if isinstance(error, PoolTimeout):
         return DatabaseLocked("All connections are in use by slow requests; try again later.")
+    if _took_too_long(error):
+        return timed_out()
     found = _meaning(error)
     if found is None:
         return None
@@ -94,10 +97,10 @@ def is_passing(error: Exception) -> bool:
 def is_gone(error: BaseException) -> bool:
     """Whether the connection is lost: it, and those that were made before it, are of no use."""
     numbers = numbers_of(error)
-    told = [number for number in _MEANINGS if number in numbers]
-    if told:
-        return told[0] in _GONE_NUMBERS
-    return _signs(error)[0].startswith(_GONE_STATES)
+    told = next((number for number in _MEANINGS if number in numbers), None)
+    if told is not None:
+        return told in _GONE_NUMBERS
+    return _signs(error)[0].startswith(_GONE_STATES) and not _took_too_long(error)
 
 
 def numbers_of(error: BaseException) -> list[int]:
@@ -117,6 +120,12 @@ def _meaning(error: BaseException) -> tuple[type[StorageError], str] | None:
         return None
     distrusted = "certificate" in said.lower()
     return DatabaseUnavailable, _CERTIFICATE if distrusted else _GONE
+
+
+def _took_too_long(error: BaseException) -> bool:
+    """Whether a statement was ended because nobody waits for it any more."""
+    state, said = _signs(error)
+    return state == "HYT00" and "query timeout" in said.lower()
 
 
 def _signs(error: BaseException) -> tuple[str, str]:

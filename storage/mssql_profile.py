@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import ceil
 from typing import Any
 
 from sqlalchemy import (
@@ -20,6 +21,7 @@ from retrograph.rules.cascade import Seeds
 from retrograph.rules.errors import StorageError
 from retrograph.rules.graph import Graph
 from retrograph.storage.as_of import Arm, Instant, native_arms, native_keyed_arms
+from retrograph.storage.deadline import seconds_left, timed_out
 from retrograph.storage.fleets import Times
 from retrograph.storage.graphs import load_graph_by_columns
 from retrograph.storage.mssql_cascade import call_cascade
@@ -69,8 +71,10 @@ class MssqlProfile:
     @contextmanager
     def reading(self, tenant_id: int) -> Iterator[Connection]:
         """`SNAPSHOT`: the clock and the data are read in one committed state."""
-        with session(self._reader, tenant_id) as connection, transaction(connection):
-            yield connection
+        with session(self._reader, tenant_id) as connection:
+            _give_up_when_late(connection)
+            with transaction(connection):
+                yield connection
 
     def writer(self) -> Engine:
         """Its connections begin nothing by themselves: see `retrograph.storage.mssql_writer`."""
@@ -183,6 +187,15 @@ class MssqlProfile:
             connection.close()
             raise
         return connection
+
+
+def _give_up_when_late(connection: Connection) -> None:
+    """Has the driver end a statement that nobody waits for any more, to the second."""
+    left = seconds_left()
+    if left is not None and left <= 0:
+        raise timed_out()
+    driver: Any = connection.connection.driver_connection
+    driver.timeout = 0 if left is None else ceil(left)
 
 
 def _tell_lost(context: ExceptionContext) -> None:

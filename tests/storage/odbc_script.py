@@ -154,6 +154,7 @@ class ScriptedConnection:
     driver: ScriptedDriver
     number: int
     closed: bool = False
+    timeout: int = 0
 
     def cursor(self) -> ScriptedCursor:
         return ScriptedCursor(self)

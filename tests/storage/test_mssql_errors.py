@@ -15,6 +15,7 @@ from retrograph.rules.errors import (
     DatabaseReadOnly,
     DatabaseUnavailable,
     DriverMissing,
+    OperationTimedOut,
     SchemaTooOld,
     StorageError,
 )
@@ -76,6 +77,12 @@ def test_a_certificate_that_is_not_trusted_is_told() -> None:
     meaning = meaning_of(wrapped("08001", -1, said), URL)
     assert meaning is not None
     assert "TrustServerCertificate=yes" in meaning.message
+
+
+def test_a_statement_that_nobody_waits_for_is_ended_and_its_connection_is_kept() -> None:
+    error = wrapped("HYT00", 0, "Query timeout expired")
+    assert type(meaning_of(error, URL)) is OperationTimedOut
+    assert not is_gone(error)
 
 
 def test_a_pool_that_is_used_up() -> None:

@@ -13,6 +13,7 @@ from retrograph.rules.errors import (
     InstantInFuture,
     NotADatabase,
     NotFound,
+    OperationTimedOut,
     RunTooLarge,
     SchemaTooNew,
     SchemaTooOld,
@@ -21,6 +22,7 @@ from retrograph.rules.plan import plan_hash
 from retrograph.rules.validity import Validity
 from retrograph.sql.loader import migrations
 from retrograph.storage.cascades import RunOrder, record_run
+from retrograph.storage.deadline import working_for
 from retrograph.storage.mssql_cascade import Written
 from retrograph.storage.mssql_migrations import batches
 from retrograph.storage.mssql_profile import MssqlProfile
@@ -91,6 +93,18 @@ def test_a_server_that_is_gone_is_told_and_asked_again(
         store.clock(1, 1)
     assert all(connection.closed for connection in driver.connections)
     assert store.clock(1, 1) == micros_of(NOW)
+
+
+def test_a_read_that_nobody_waits_for_begins_nothing(store: Store, driver: ScriptedDriver) -> None:
+    with working_for(30):
+        store.clock(1, 1)
+    assert driver.connections[0].timeout == 30
+    driver.forget()
+    with working_for(-1), pytest.raises(OperationTimedOut):
+        store.clock(1, 1)
+    assert driver.said() == ["set tenant", "clear tenant"]
+    store.clock(1, 1)
+    assert driver.connections[0].timeout == 0
 
 
 def test_a_connection_that_can_name_no_tenant_is_thrown_away(
