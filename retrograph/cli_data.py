@@ -71,7 +71,10 @@ def export_file(settings: Settings, at: int | None, file: str) -> None:
 @takes_settings("database")
 def migrate(settings: Settings) -> None:
     """Make the database, or bring its schema up to date."""
-    open_store(settings.database).close()
+    store = open_store(settings.database)
+    store.close()
+    for line in store.done:
+        click.echo(line)
     click.echo(f"{settings.told_database} is up to date.")
 
 

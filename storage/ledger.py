@@ -8,6 +8,11 @@ from retrograph.rules.errors import MigrationChanged, SchemaTooNew
 from retrograph.sql.loader import Migration, migrations
 
 
+def told(step: Migration) -> str:
+    """A line that says that a step was applied."""
+    return f"Applied migration {step.number:03} ({step.name})."
+
+
 def pending(engine: str, name: str, applied: Mapping[int, str]) -> list[Migration]:
     """The steps that a database `name` lacks, given the checksums of those it has, by number.
 

@@ -19,7 +19,7 @@ from retrograph.rules.errors import (
 )
 from retrograph.sql.loader import Migration
 from retrograph.storage.clock import system_clock
-from retrograph.storage.ledger import pending
+from retrograph.storage.ledger import pending, told
 
 _LEDGER = """
 CREATE TABLE IF NOT EXISTS schema_migration (
@@ -33,8 +33,8 @@ _LEDGER_COLUMNS = {"number", "name", "checksum", "applied_at"}
 _LOCK_SECONDS = 60
 
 
-def migrate_database(connection: Connection, name: str, *, migrate: bool) -> None:
-    """Applies what is missing (or only checks, without `migrate`).
+def migrate_database(connection: Connection, name: str, *, migrate: bool) -> list[str]:
+    """Applies what is missing (or only checks, without `migrate`), and tells it, a line each.
 
     Raises `NotADatabase` for a database that holds something else, `SchemaTooNew`, `SchemaTooOld`
     (only when not migrating) or `MigrationChanged`.
@@ -44,8 +44,11 @@ def migrate_database(connection: Connection, name: str, *, migrate: bool) -> Non
             raise SchemaTooOld(f"{name} lacks migrations; run `retrograph migrate` on it.")
         with _alone(connection, name):
             connection.exec_driver_sql(_LEDGER)
-            for step in pending("mariadb", name, _applied(connection, name)):
+            missing = pending("mariadb", name, _applied(connection, name))
+            for step in missing:
                 _apply(connection, step)
+            return [told(step) for step in missing]
+    return []
 
 
 def _apply(connection: Connection, step: Migration) -> None:

@@ -128,11 +128,11 @@ class MariadbProfile:
         """By stored procedures, so that no round needs a trip."""
         return call_cascade(write, seeds, limit)
 
-    def prepare(self, *, migrate: bool) -> None:
+    def prepare(self, *, migrate: bool) -> list[str]:
         """Brings the schema up to date; the database itself must exist."""
         with self._apart.connect() as connection:
             _check_packet(connection)
-            migrate_database(connection, str(self._url.database), migrate=migrate)
+            return migrate_database(connection, str(self._url.database), migrate=migrate)
 
     def arms(self, versioned: Versioned, instant: Instant, *, current: bool) -> list[Arm]:
         """One arm: the engine itself knows what was visible."""

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from retrograph.rules.errors import DatabaseLocked, NotADatabase, SchemaTooOld
 from retrograph.sql.loader import Migration, queries
-from retrograph.storage.ledger import pending
+from retrograph.storage.ledger import pending, told
 from retrograph.storage.mssql_session import ENGINE, discarding, transaction
 from retrograph.storage.named import execute_named
 
@@ -25,24 +25,34 @@ _OPTIONS = {
     "Retention": "keep_retention",
 }
 """The query that switches an option of the database on, by the column that tells whether it is."""
+_SAID = {
+    "read_committed_snapshot": "row versions for readers (READ_COMMITTED_SNAPSHOT)",
+    "allow_snapshot_isolation": "snapshots (ALLOW_SNAPSHOT_ISOLATION)",
+    "keep_retention": "the clean-up of old history (TEMPORAL_HISTORY_RETENTION)",
+}
 _BATCH = re.compile(r"^GO$", re.MULTILINE)
 
 
-def migrate_database(connection: Connection, name: str, *, migrate: bool) -> None:
+def migrate_database(connection: Connection, name: str, *, migrate: bool) -> list[str]:
     """Applies what is missing (or only checks, without `migrate`), the database's options too.
 
+    Returns what was done, a line each.
     Raises `NotADatabase` for a database that holds something else, `SchemaTooNew`, `SchemaTooOld`
     (only when not migrating) or `MigrationChanged`.
     """
     if not pending(ENGINE, name, _applied(connection, name)) and not _missing(connection):
-        return
+        return []
     if not migrate:
         raise SchemaTooOld(f"{name} lacks migrations; run `retrograph migrate` on it.")
+    done = []
     with _alone(connection, name):
         for option in _missing(connection):
             connection.exec_driver_sql(queries(ENGINE)[option])
+            done.append(f"Switched on {_SAID[option]}.")
         for step in pending(ENGINE, name, _applied(connection, name)):
             _apply(connection, step)
+            done.append(told(step))
+    return done
 
 
 def batches(script: str) -> list[str]:

@@ -109,10 +109,10 @@ class MssqlProfile:
         """By a stored procedure, so that no round needs a trip."""
         return call_cascade(write, seeds, limit)
 
-    def prepare(self, *, migrate: bool) -> None:
+    def prepare(self, *, migrate: bool) -> list[str]:
         """Brings the schema and the database's options up to date; the database must exist."""
         with self._writer.connect() as connection:
-            migrate_database(connection, str(self._url.database), migrate=migrate)
+            return migrate_database(connection, str(self._url.database), migrate=migrate)
 
     def arms(self, versioned: Versioned, instant: Instant, *, current: bool) -> list[Arm]:
         """One arm: the engine itself knows what was visible."""

@@ -66,8 +66,11 @@ class Profile(Protocol):
         Raises `RunTooLarge` over `limit` impacts.
         """
 
-    def prepare(self, *, migrate: bool) -> None:
-        """Brings the schema up to date, or checks that it is; raises a `StorageError`."""
+    def prepare(self, *, migrate: bool) -> list[str]:
+        """Brings the schema up to date, or checks that it is; raises a `StorageError`.
+
+        Returns what was done, a line each.
+        """
 
     def arms(self, versioned: Versioned, instant: Instant, *, current: bool) -> list[Arm]:
         """See `retrograph.storage.as_of.arms`."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from retrograph.rules.errors import NotADatabase, SchemaTooOld
 from retrograph.sql.loader import Migration
 from retrograph.storage.clock import system_clock
-from retrograph.storage.ledger import pending
+from retrograph.storage.ledger import pending, told
 
 APPLICATION_ID = 0x52475248
 """Marks the file as Retrograph's ("RGRH") in SQLite's header."""
@@ -24,8 +24,10 @@ CREATE TABLE schema_migration (
 """
 
 
-def migrate_file(connection: sqlite3.Connection, path: Path, *, migrate: bool) -> None:
+def migrate_file(connection: sqlite3.Connection, path: Path, *, migrate: bool) -> list[str]:
     """Applies what is missing (or only checks, without `migrate`); all of it or nothing.
+
+    Returns what was done, a line each.
 
     Raises `NotADatabase` for a file that holds something else, `SchemaTooNew`, `SchemaTooOld`
     (only when not migrating) or `MigrationChanged`.
@@ -34,20 +36,23 @@ def migrate_file(connection: sqlite3.Connection, path: Path, *, migrate: bool) -
         if not migrate:
             raise SchemaTooOld(f"{path} lacks migrations; run `retrograph migrate` on it.")
         connection.execute("PRAGMA journal_mode = WAL")
-        _apply(connection, path)
+        return _apply(connection, path)
+    return []
 
 
-def _apply(connection: sqlite3.Connection, path: Path) -> None:
+def _apply(connection: sqlite3.Connection, path: Path) -> list[str]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Asked again under the lock: another process may have migrated meanwhile.
-        for step in _pending(connection, path):
+        missing = _pending(connection, path)
+        for step in missing:
             _apply_step(connection, step)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+    return [told(step) for step in missing]
 
 
 def _pending(connection: sqlite3.Connection, path: Path) -> list[Migration]:

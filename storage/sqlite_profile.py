@@ -126,14 +126,14 @@ class SqliteProfile:
         """In memory, on the warm graph."""
         return InMemory(cascade(write.graph(), seeds, limit))
 
-    def prepare(self, *, migrate: bool) -> None:
+    def prepare(self, *, migrate: bool) -> list[str]:
         """Opens or makes the file and brings its schema up to date."""
         if not migrate and not self._path.exists():
             raise DatabaseUnavailable(f"There is no database file {self._path}; name another.")
         self._check_header()
         connection = self._connect()
         try:
-            migrate_file(connection, self._path, migrate=migrate)
+            return migrate_file(connection, self._path, migrate=migrate)
         finally:
             connection.close()
 

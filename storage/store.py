@@ -49,14 +49,14 @@ def open_store(database: str, *, clock: Clock = system_clock, migrate: bool = Tr
     """
     profile = _profile(database)
     try:
-        profile.prepare(migrate=migrate)
+        done = profile.prepare(migrate=migrate)
     except Exception as error:
         profile.close()
         meaning = profile.translate(error)
         if meaning is None:
             raise
         raise meaning from error
-    return Store(profile, clock)
+    return Store(profile, clock, done)
 
 
 def _profile(database: str) -> Profile:
@@ -106,7 +106,9 @@ class _Group:
 class Store:
     """An open database; safe to share between threads."""
 
-    def __init__(self, profile: Profile, clock: Clock) -> None:
+    def __init__(self, profile: Profile, clock: Clock, done: Sequence[str] = ()) -> None:
+        """`done` tells, a line each, what was done to the database when it was opened."""
+        self.done = done
         self._profile = profile
         self._clock = clock
         self._graphs = GraphCache()

@@ -16,6 +16,7 @@ from retrograph.cli_data import _until_interrupted
 from retrograph.resolvers.import_stream import Progress
 from retrograph.rules.instant import LATEST, format_instant, parse_instant
 from retrograph.schema.schema import sdl
+from retrograph.sql.loader import migrations
 from tests.command import refused, retrograph
 from tests.resolvers.files import Line, edge, invalidate, node, supersede, text
 
@@ -240,9 +241,12 @@ def test_tail_refuses_a_cursor_that_is_none(graph: Path) -> None:
     refused("NOT_FOUND", "tail", "--fleet", "4")
 
 
-def test_migrate_makes_the_database_and_may_be_repeated() -> None:
-    for _ in range(2):
-        assert retrograph("migrate").stdout == "retrograph.db is up to date.\n"
+def test_migrate_makes_the_database_says_what_it_did_and_may_be_repeated() -> None:
+    *done, end = retrograph("migrate").stdout.splitlines(keepends=True)
+    assert done == [
+        f"Applied migration {step.number:03} ({step.name}).\n" for step in migrations("sqlite")
+    ]
+    assert end == retrograph("migrate").stdout == "retrograph.db is up to date.\n"
     assert Path("retrograph.db").exists()
 
 

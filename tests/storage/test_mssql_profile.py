@@ -222,7 +222,7 @@ def test_a_database_that_is_up_to_date_is_only_looked_at(
     profile: MssqlProfile, driver: ScriptedDriver
 ) -> None:
     driver.answer("applied", APPLIED)
-    profile.prepare(migrate=True)
+    assert profile.prepare(migrate=True) == []
     assert driver.said() == ["has ledger", "applied", "options", "clear tenant"]
 
 
@@ -233,7 +233,11 @@ def test_an_empty_database_gets_its_options_and_migrations(
     driver.answer("has ledger", nothing, nothing)
     options = (ANSWERS["options"][0], [(False, 0, True, 160)])
     driver.answer("options", options, options)
-    profile.prepare(migrate=True)
+    assert profile.prepare(migrate=True) == [
+        "Switched on row versions for readers (READ_COMMITTED_SNAPSHOT).",
+        "Switched on snapshots (ALLOW_SNAPSHOT_ISOLATION).",
+        *(f"Applied migration {step.number:03} ({step.name})." for step in migrations("mssql")),
+    ]
     said = driver.said("has ledger", "options")
     assert said[:3] == ["lock", "alter database", "alter database"]
     assert said[3:5] == ["begin", "create schema"]
