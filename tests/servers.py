@@ -112,12 +112,20 @@ def _as_root() -> list[str]:
     return ["--user=root"] if os.geteuid() == 0 else []
 
 
+def _temporary(folder: Path) -> Path:
+    """A folder for temporary tables: servers that share one delete each other's when they start."""
+    made = folder / "temporary"
+    made.mkdir(exist_ok=True)
+    return made
+
+
 def _install(installer: str, folder: Path) -> None:
     done = subprocess.run(
         [
             installer,
             "--no-defaults",
             f"--datadir={folder / 'data'}",
+            f"--tmpdir={_temporary(folder)}",
             "--auth-root-authentication-method=normal",
             "--skip-test-db",
             *_as_root(),
@@ -153,6 +161,7 @@ def _launched(daemon: str, folder: Path, options: tuple[str, ...]) -> MariaDBSer
         daemon,
         "--no-defaults",
         f"--datadir={folder / 'data'}",
+        f"--tmpdir={_temporary(folder)}",
         f"--socket={folder / 'socket'}",
         f"--pid-file={folder / 'pid'}",
         f"--port={port}",
