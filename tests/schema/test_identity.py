@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from retrograph.app import create_app
+from retrograph.resolvers.scope import Role, Scope
 from retrograph.storage.store import Store
-from tests.schema.serving import Answer, Served, serving
+from tests.memory import Memory
+from tests.schema.serving import Answer, Served, listening, serving
 from tests.schema.tokens import bearer, sign, tokens
 
 VIEWER = "{ viewer { tenantId fleetIds roles expiresAt } }"
@@ -89,3 +91,21 @@ def test_what_the_roles_do_not_allow_is_refused_before_it_is_tried(guarded: Serv
 def test_health_needs_no_token(guarded: Served) -> None:
     for path in ("live", "ready"):
         assert guarded.client.get(f"/health/{path}").status_code == 200
+
+
+@pytest.mark.parametrize("roles", [*([role.name] for role in Role), []], ids=str)
+def test_a_subscription_takes_a_role_that_reads(store: Store, roles: list[str]) -> None:
+    app = create_app(store, identify=tokens())
+    with listening(app) as server, server.socket(begun=False) as socket:
+        socket.say({"type": "connection_init", "payload": bearer(roles=roles)})
+        assert socket.hear() == {"type": "connection_ack"}
+        socket.subscribe("s", 'subscription { events(fleetId: 1, after: "0-0") { cursor } }')
+        if roles:
+            memory = Memory(Scope(store, 1, None, frozenset(Role)))
+            memory.plant("n")
+            memory.fell("n")
+            assert socket.next("s")["data"]["events"]["cursor"]
+        else:
+            message = socket.hear()
+            assert (message["type"], message["id"]) == ("error", "s")
+            assert message["payload"][0]["extensions"]["code"] == "FORBIDDEN"
