@@ -39,7 +39,9 @@ _TYPE_CONDITION = "... on"
 
 
 @dataclass(slots=True)
-class _Counts:
+class Counts:
+    """How much of each kind a document holds, as it is written."""
+
     selections: int = 0
     aliases: int = 0
     directives: int = 0
@@ -51,11 +53,10 @@ def check_text(text: str) -> GraphQLError | None:
     """The error of a document whose text is too long, or holds too much of something."""
     if len(text) > MAX_CHARACTERS:
         return too_complex(f"The document has more than {MAX_CHARACTERS:,} characters.")
-    matched = (each[1] for each in islice(_WORD.finditer(text), MAX_TOKENS + 1))
-    words = [word for word in matched if word]  # the end is an empty one
+    words = read_words(text)
     if len(words) > MAX_TOKENS:
         return too_complex(f"The document has more than {MAX_TOKENS:,} words and signs.")
-    counts = _count(words)
+    counts = count(words)
     for found, most, what in (
         (counts.selections, MAX_SELECTIONS, "selections"),
         (counts.aliases, MAX_ALIASES, "aliases"),
@@ -67,8 +68,15 @@ def check_text(text: str) -> GraphQLError | None:
     return None
 
 
-def _count(words: Iterable[str]) -> _Counts:
-    counts = _Counts()
+def read_words(text: str) -> list[str]:
+    """The words and signs of a text, up to one more than a document may have."""
+    matched = (each[1] for each in islice(_WORD.finditer(text), MAX_TOKENS + 1))
+    return [word for word in matched if word]  # the end is an empty one
+
+
+def count(words: Iterable[str]) -> Counts:
+    """What a document with these words holds, if it is one."""
+    counts = Counts()
     braces = nested = given = 0
     before = ""
     for word in words:

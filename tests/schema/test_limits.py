@@ -7,12 +7,13 @@ from graphql import parse
 
 from retrograph.schema.limits import (
     MAX_DEPTH,
+    MAX_ERRORS,
     MAX_FRAGMENTS,
     MAX_SELECTIONS,
     MAX_TOKENS,
     check_document,
 )
-from tests.schema.bombs import doubling, put
+from tests.schema.bombs import doubling, many, put
 from tests.schema.serving import Served
 
 
@@ -82,6 +83,14 @@ def test_what_exceeds_a_limit_is_refused(document: str) -> None:
 def test_a_refusal_is_typed(served: Served, document: str) -> None:
     for _ in range(2):  # what is refused is not remembered as valid
         assert served.ask(document).code == "OPERATION_TOO_COMPLEX"
+
+
+def test_only_the_first_mistakes_are_told(served: Served) -> None:
+    unknown = "{ " + many(40, "x%d ") + "}"
+    filtered = "query ($f: NodeFilter) { nodes(fleetId: 1, filter: $f) { asOf } }"
+    for answer in (served.ask(unknown), served.ask(filtered, f={"ids": [{}] * 40})):
+        assert len(answer.body["errors"]) == MAX_ERRORS + 1
+        assert "limit reached" in answer.body["errors"][-1]["message"]
 
 
 def test_what_a_client_repeats_is_answered_anew(served: Served) -> None:

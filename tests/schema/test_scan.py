@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import time
+from random import Random
 
 import pytest
-from graphql import GraphQLError, parse
+from graphql import (
+    DirectiveNode,
+    FieldNode,
+    GraphQLError,
+    Node,
+    SelectionNode,
+    Visitor,
+    parse,
+    visit,
+)
 
 from retrograph.schema.limits import (
     MAX_ALIASES,
@@ -15,8 +25,10 @@ from retrograph.schema.limits import (
     MAX_SELECTIONS,
     MAX_TOKENS,
 )
-from retrograph.schema.scan import check_text
+from retrograph.schema.scan import check_text, count, read_words
+from retrograph.schema.schema import make_schema
 from tests.schema.bombs import many
+from tests.schema.fuzz import Fuzzer
 
 
 def selecting(count: int, item: str) -> str:
@@ -58,6 +70,35 @@ def test_fields_and_spreads_are_counted(document: str, times: int) -> None:
 def test_each_kind_has_a_limit_of_its_own(document: str, item: str, most: int) -> None:
     assert check_text(document.replace("%s", many(most, item))) is None
     assert check_text(document.replace("%s", many(most + 1, item))) is not None
+
+
+def test_it_counts_what_the_parser_reads() -> None:
+    fuzzer = Fuzzer(make_schema()._schema, Random(1))
+    for _ in range(300):
+        text = fuzzer.operation().query
+        try:
+            document = parse(text, max_tokens=MAX_TOKENS)
+        except GraphQLError:
+            continue
+        counts = count(read_words(text))
+        found = Found()
+        visit(document, found)
+        assert (counts.selections, counts.aliases, counts.directives) == (
+            found.selections, found.aliases, found.directives,
+        ), text  # fmt: skip
+
+
+class Found(Visitor):
+    """Counts in what was parsed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.selections = self.aliases = self.directives = 0
+
+    def enter(self, node: Node, *_: object) -> None:
+        self.selections += isinstance(node, SelectionNode)
+        self.aliases += isinstance(node, FieldNode) and node.alias is not None
+        self.directives += isinstance(node, DirectiveNode)
 
 
 def test_a_document_has_so_many_characters() -> None:
