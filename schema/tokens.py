@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jwt
 from jwt.exceptions import InvalidAudienceError, InvalidIssuerError, PyJWTError
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 MAX_LENGTH = 16_384
 """Characters of a token that are looked at."""
 
+MOST_REMEMBERED = 1_000
+"""Tokens whose signatures were verified already."""
+
 # Times are checked against the clock that everything here is told the time by.
 _OPTIONS: Options = {
     "verify_exp": False,
@@ -29,6 +32,14 @@ _OPTIONS: Options = {
     "verify_jti": False,
     "enforce_minimum_key_length": True,
 }
+
+
+class _Verified(NamedTuple):
+    """A token's algorithm and key id, the key that verified it, and what it claims."""
+
+    header: tuple[str, str | None]
+    key: Key
+    claims: dict[str, Any]
 
 
 class Tokens:
@@ -50,17 +61,28 @@ class Tokens:
         self._keys, self._clock = keys, clock
         self._issuer, self._audience = issuer, audience
         self._leeway = leeway * SECOND
+        self._verified: dict[str, _Verified] = {}
 
     async def __call__(self, token: str | None) -> Identity:
         """The identity that a token proves; raises `Unauthenticated`, which says what is wrong."""
         if token is None:
             raise Unauthenticated("Send a token as `Authorization: Bearer`.")
-        algorithm, key_id = _header(token)
+        known = self._verified.get(token)
+        algorithm, key_id = _header(token) if known is None else known.header
         for key in await self._keys.find(algorithm, key_id):
+            if known is not None and known.key is key:
+                return read_claims(known.claims, self._clock(), self._leeway)
             claims = self._claims(token, key)
             if claims is not None:
+                self._remember(token, _Verified((algorithm, key_id), key, claims))
                 return read_claims(claims, self._clock(), self._leeway)
         raise Unauthenticated("No key of this server verifies the token; get one from its issuer.")
+
+    def _remember(self, token: str, verified: _Verified) -> None:
+        """Spares the signature of a token that comes again, as long as its key is kept."""
+        if len(self._verified) >= MOST_REMEMBERED:
+            del self._verified[next(iter(self._verified))]
+        self._verified[token] = verified
 
     def _claims(self, token: str, key: Key) -> dict[str, Any] | None:
         """What a token claims, or None if this key doesn't verify it."""

@@ -7,6 +7,7 @@ import math
 import time
 from typing import Any
 
+import jwt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,6 +68,24 @@ def test_a_token_counts_from_its_beginning_to_its_end() -> None:
     for at in (990_000_000, 2_010_499_999):
         now[0] = at
         assert read(token, reader).expires_at == 2_010_500_000
+
+
+def test_tokens_that_come_again_are_verified_once_and_forgotten_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    verified: list[str] = []
+    decode = jwt.decode
+
+    def counted(token: str, *args: Any, **more: Any) -> Any:
+        verified.append(token)
+        return decode(token, *args, **more)
+
+    monkeypatch.setattr("retrograph.schema.tokens.jwt.decode", counted)
+    monkeypatch.setattr("retrograph.schema.tokens.MOST_REMEMBERED", 2)
+    reader = tokens()
+    a, b, c = (sign(tenant=tenant) for tenant in (1, 2, 3))
+    assert [read(each, reader).tenant_id for each in (a, a, b, a, c, a)] == [1, 1, 2, 1, 3, 1]
+    assert verified == [a, b, c, a]
 
 
 def test_a_token_may_count_until_the_last_instant() -> None:
