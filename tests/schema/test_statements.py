@@ -34,23 +34,33 @@ from tests.schema.serving import Served
 
 FEW, MANY = 2, 9
 
-NODE = """id key evidence { uri } staleness { run { id } path { id } }
-    history(first: $n) { nodes { id validFrom } edges { cursor node { id } } }
-    outgoing(first: $n) { nodes { id source { key } target { key } } edges { node { id } } }
-    incoming(first: $n) { nodes { id source { key } } }
-    dependents(first: $n) { nodes { depth path node { key } } edges { node { depth } } }
-    dependencies(first: $n) { nodes { depth node { key } } }"""
+# Each for itself: what different branches want of the same kind is fetched together only where
+# their answers happen to come at once.
+OF_A_NODE = {
+    "evidence": "evidence { uri }",
+    "staleness": "staleness { run { id } path { id } }",
+    "history": "history(first: $n) { nodes { id validFrom } edges { cursor node { id } } }",
+    "outgoing": "outgoing(first: $n) { nodes { id source { key } } edges { node { id } } }",
+    "incoming": "incoming(first: $n) { nodes { id target { key } } }",
+    "dependents": "dependents(first: $n) { nodes { path node { key } } edges { node { depth } } }",
+    "dependencies": "dependencies(first: $n) { nodes { depth node { key } } }",
+}
 IMPACTS = "impacts(first: $n) { nodes { depth node { key } } edges { node { to } } }"
 QUERIES = {
-    "nodes": f"""nodes(fleetId: 1, filter: {{keyPrefix: "middle"}}, first: $n) {{
-        nodes {{ {NODE} }} edges {{ node {{ id }} }} }}""",
+    **{
+        name: f"""nodes(fleetId: 1, filter: {{keyPrefix: "middle"}}, first: $n) {{
+            nodes {{ {inside} }} edges {{ node {{ id }} }} }}"""
+        for name, inside in OF_A_NODE.items()
+    },
     "edges": "edges(fleetId: 1, first: $n) { nodes { id source { key } target { key } } }",
     "paths": """paths(fleetId: 1, from: {key: "top"}, to: {key: "bottom"}, first: $n) {
         nodes { length nodes { key } edges { id } } edges { cursor node { length } } }""",
     "neighbourhood": """neighbourhood(fleetId: 1, roots: [{key: "top"}], first: $n) {
         nodes { key evidence { uri } } edges { id source { key } } }""",
     "changes": """changes(fleetId: 1, from: "2000-01-01T00:00:00Z", first: $n) {
-        nodes { kind node { key } edge { id source { key } } } edges { cursor } }""",
+        nodes { kind node { key } } edges { cursor } }""",
+    "changed edges": """changes(fleetId: 1, from: "2000-01-01T00:00:00Z", first: $n) {
+        nodes { kind edge { id source { key } } } }""",
     "events": """events(fleetId: 1, types: [NODE_STALE], first: $n) {
         nodes { cursor node { key } run { id } } edges { cursor } }""",
     "runs": f"""invalidationRuns(fleetId: 1, first: $n) {{
