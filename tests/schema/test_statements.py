@@ -96,7 +96,8 @@ def counting(store: Store) -> Iterator[list[str]]:
     def note(connection: object, cursor: object, text: str, *_: object) -> None:
         seen.append(text)
 
-    engine = store._profile.reader()
+    with store.read(1, 1) as snapshot:
+        engine = snapshot.connection.engine
     event.listen(engine, "before_cursor_execute", note)
     try:
         yield seen
