@@ -85,7 +85,7 @@ def test_an_answer_is_the_same_on_both_paths(query: str, value: Root) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=2_000, deadline=None)
+@settings(max_examples=1_000, deadline=None)
 @given(documents(), roots)
 def test_thousands_of_answers_are_the_same_on_both_paths(query: str, value: Root) -> None:
     assert ask(PROJECTING, query, value) == ask(PLAIN, query, value)
