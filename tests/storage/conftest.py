@@ -13,6 +13,13 @@ from tests.servers import MariaDBServer
 from tests.storage.world import World
 
 SEEDS = range(5)
+QUICK = 3
+"""How many of the seeds the quick tests take."""
+WORLDS = [
+    pytest.param((engine, seed), marks=[pytest.mark.long] * (seed >= QUICK), id=f"{engine}-{seed}")
+    for engine in ENGINES
+    for seed in SEEDS
+]
 
 
 @pytest.fixture
@@ -36,7 +43,7 @@ def worlds() -> Iterator[dict[tuple[str, int], World]]:
         each.store.close()
 
 
-@pytest.fixture(params=[(engine, seed) for engine in ENGINES for seed in SEEDS])
+@pytest.fixture(params=WORLDS)
 def world(
     request: pytest.FixtureRequest,
     worlds: dict[tuple[str, int], World],
