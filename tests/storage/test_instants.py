@@ -60,6 +60,7 @@ def look(scope: Scope, fleet: int, at: int) -> NodeRecord:
     return found
 
 
+@pytest.mark.needs("times_of_fleets")
 @settings(max_examples=30)
 @given(instants=st.lists(INSTANTS, min_size=2, max_size=6, unique=True).map(sorted))
 def test_an_instant_names_the_version_that_began_at_it(
@@ -116,6 +117,7 @@ def test_every_kind_of_write_carries_its_instant(
     assert get_run(scope, fleet, run.id, run.executed_at - 1) is None
 
 
+@pytest.mark.needs("times_of_fleets")
 @settings(max_examples=20)
 @given(instants=st.lists(INSTANTS, min_size=2, max_size=4, unique=True).map(sorted))
 def test_cursors_and_changes_lead_on_from_the_very_instant(
@@ -162,7 +164,7 @@ def test_before_all_history_there_is_no_node(scope: Scope, at: int) -> None:
     assert Memory(scope).nodes(at) == {}
 
 
-@pytest.mark.needs("native_as_of")
+@pytest.mark.needs("until_2038")
 def test_an_instant_that_the_engine_cannot_keep_is_refused(
     store: Store, scope: Scope, clock: ManualClock
 ) -> None:

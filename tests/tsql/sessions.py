@@ -29,7 +29,7 @@ class Sessions:
     def open(self, tenant: int | None = None, *, autocommit: bool = True) -> Connection:
         """A new connection, which has named its tenant if one is given."""
         string = f"Driver={{any}};Server={{tcp:stand-in,1433}};Database={self.database.name}"
-        connection = self.driver.connect(string, autocommit=autocommit)
+        connection: Connection = self.driver.connect(string, autocommit=autocommit)
         self._opened.append(connection)
         if tenant is not None:
             named(connection, "set_tenant", tenant_id=tenant)
