@@ -24,7 +24,7 @@ settings.register_profile(
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
-_CHOSEN = {"chosen_instants", "names_of_python", "times_of_fleets"}
+_CHOSEN = {"chosen_instants", "names_of_python"}
 CAPABILITIES: dict[str, frozenset[str]] = {
     "sqlite": frozenset({"file", "group_commit", "query_plans", *_CHOSEN}),
     "mariadb": frozenset({"native_as_of", "parallel_fleets", "procedures", "until_2038", *_CHOSEN}),

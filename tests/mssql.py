@@ -48,7 +48,7 @@ class StandIn:
     def fresh_url(self, clock: ManualClock) -> str:
         """The address of a new database; the server's time is `clock`."""
         name = f"exam_{next(self._numbers)}"
-        self.server.create(name, SteadyClock(clock))
+        self.server.create(name, SteadyClock(clock, story=lambda: clock.story))
         return f"mssql+pyodbc://{HOST}/{name}?driver=stand-in"
 
 

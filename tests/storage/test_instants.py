@@ -44,7 +44,7 @@ def fleets() -> count[int]:
 
 def begin(scope: Scope, fleet: int, clock: ManualClock, at: int) -> None:
     """Makes the fleet just before `at`, and lets the clock tell that."""
-    clock.now = at - 1
+    clock.restart(at - 1)
     scope.store.write_all(scope.tenant_id, [fleet], lambda _: None)
     clock.now = at
 
@@ -60,7 +60,6 @@ def look(scope: Scope, fleet: int, at: int) -> NodeRecord:
     return found
 
 
-@pytest.mark.needs("times_of_fleets")
 @settings(max_examples=30)
 @given(instants=st.lists(INSTANTS, min_size=2, max_size=6, unique=True).map(sorted))
 def test_an_instant_names_the_version_that_began_at_it(
@@ -117,7 +116,6 @@ def test_every_kind_of_write_carries_its_instant(
     assert get_run(scope, fleet, run.id, run.executed_at - 1) is None
 
 
-@pytest.mark.needs("times_of_fleets")
 @settings(max_examples=20)
 @given(instants=st.lists(INSTANTS, min_size=2, max_size=4, unique=True).map(sorted))
 def test_cursors_and_changes_lead_on_from_the_very_instant(

@@ -14,7 +14,6 @@ from tests.tsql.errors import ServerError
 TIMED_OUT = -1
 GRANTED = 0
 GRANTED_LATER = 1
-_DAY = 86_400_000_000
 
 
 @dataclass
@@ -45,18 +44,23 @@ class ServerClock:
             self._ahead += micros
 
 
+@dataclass
 class SteadyClock(ServerClock):
     """Does not step back, and what waits waits for one microsecond.
 
     So a fleet's instants are those of an engine that chooses them: the later of `base` and of the
-    first microsecond after its clock.  A `base` that goes back by days begins another story.
+    first microsecond after its clock.  Each new `story` begins at `base`.
     """
+
+    story: Callable[[], int] = lambda: 0
+    _told: int = field(default=0, init=False)
 
     def now(self) -> int:
         """The time."""
         with self._lock:
-            base = self.base()
-            self._ahead = base if self._ahead - base > _DAY else max(self._ahead, base)
+            story, base = self.story(), self.base()
+            self._ahead = max(self._ahead, base) if story == self._told else base
+            self._told = story
             return self._ahead
 
     def wait(self, micros: int) -> None:

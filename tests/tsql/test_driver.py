@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrograph.rules.instant import format_instant
+from tests.tsql.catalogue import Catalogue
 from tests.tsql.connection import Connection
 from tests.tsql.sessions import Sessions, named, rows
 from tests.tsql.values import as_instant, bound, fetched
@@ -130,6 +131,32 @@ def test_who_has_named_no_tenant_sees_nothing_present_or_past(sessions: Sessions
     assert rows(connection, FLEETS, 1) == []
     named(connection, "set_tenant", tenant_id=1)
     assert rows(connection, FLEETS, 1) == [(1,)]
+
+
+@pytest.mark.parametrize("tenant", [2, None])
+def test_code_that_forgets_the_tenant_meets_nobody_elses_rows(
+    sessions: Sessions, schema: Catalogue, tenant: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = begin(sessions)
+    owner.execute(NODE, 1, "a")
+    state = "(Id, TenantId, FleetId, Validity, Projected, Pinned) VALUES (1, ?, 1, 1, 1, 0)"
+    owner.execute(f"INSERT INTO Memory.Nodes {state}", 1)
+    owner.execute("UPDATE Memory.Nodes SET Pinned = 1 WHERE TenantId = ?", 1)
+    named(owner, "commit")
+    filled = {"Fleets", "FleetsHistory", "NodeIdentities", "Nodes", "NodesHistory"}
+
+    monkeypatch.setattr(sessions.server.recorder, "judging", False)
+    other = sessions.open(tenant)
+    for name in sorted(schema.filtered):
+        count = f"SELECT COUNT(*) FROM Memory.{name} AS t"
+        assert rows(owner, count)[0][0] >= (name in filled)
+        assert rows(other, count) == [(0,)]
+        if name not in schema.histories():
+            assert other.execute(f"DELETE FROM Memory.{name}").rowcount == 0
+    for text in ("UPDATE Memory.Nodes SET Pinned = 0", "UPDATE Memory.Fleets SET FleetId = 7"):
+        assert other.execute(text).rowcount == 0
+    for name in sorted(filled):
+        assert rows(owner, f"SELECT COUNT(*) FROM Memory.{name} AS t")[0][0] > 0
 
 
 @pytest.mark.parametrize("tenant", [2, None])
