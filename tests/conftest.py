@@ -24,12 +24,12 @@ settings.register_profile(
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
-_CHOSEN = {"chosen_instants", "names_of_python"}
+_CHOSEN = {"chosen_instants", "large_graphs", "names_of_python"}
 CAPABILITIES: dict[str, frozenset[str]] = {
     "sqlite": frozenset({"file", "group_commit", "query_plans", *_CHOSEN}),
     "mariadb": frozenset({"native_as_of", "parallel_fleets", "procedures", "until_2038", *_CHOSEN}),
     "mssql_stand_in": frozenset({"chosen_instants", "native_as_of", "procedures"}),
-    "mssql": frozenset({"native_as_of", "parallel_fleets", "procedures"}),
+    "mssql": frozenset({"large_graphs", "native_as_of", "parallel_fleets", "procedures"}),
 }
 """What each engine has that not all have; `@pytest.mark.needs` names what a test needs."""
 ENGINES = tuple(engine for engine in CAPABILITIES if engine != "mssql" or VARIABLE in os.environ)
