@@ -122,7 +122,8 @@ def shared_store(
     Where many tests need little, this saves most of their time.
     """
     folder = tmp_path_factory.mktemp("shared")
-    opened = open_store(empty_database(request.param, request, folder), clock=shared_clock)
+    database = empty_database(request.param, request, folder, shared_clock)
+    opened = open_store(database, clock=shared_clock)
     opened.write_all(1, [1], lambda _: None)
     yield opened
     opened.close()
