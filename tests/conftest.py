@@ -35,6 +35,22 @@ CAPABILITIES: dict[str, frozenset[str]] = {
 ENGINES = tuple(engine for engine in CAPABILITIES if engine != "mssql" or VARIABLE in os.environ)
 """The engines that every storage test runs on."""
 
+QUICK_ON_THE_STAND_IN = frozenset(
+    {
+        "test_cascade_cases", "test_instants", "test_keys", "test_reads", "test_revert_run",
+        "test_runs", "test_store", "test_tenants", "test_time_machine",
+    }
+)  # fmt: skip
+"""The part of the exam that the quick tests run there; it takes the stand-in minutes in all."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leaves the rest of the exam on the stand-in to the long tests."""
+    for item in items:
+        if "mssql_stand_in" in item.name and item.path.stem not in QUICK_ON_THE_STAND_IN:
+            item.add_marker(pytest.mark.long)
+
 
 def empty_database(
     engine: str, request: pytest.FixtureRequest, folder: Path, clock: ManualClock
