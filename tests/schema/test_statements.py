@@ -90,11 +90,16 @@ def wide(memory: Memory) -> Memory:
 
 @contextmanager
 def counting(store: Store) -> Iterator[list[str]]:
-    """Collects the statements that reads execute, on any connection."""
+    """Collects the statements that reads execute, on any connection.
+
+    But not those that tell a connection how long a statement may take: which of the pool's are
+    told anew depends on the time that is left.
+    """
     seen: list[str] = []
 
     def note(connection: object, cursor: object, text: str, *_: object) -> None:
-        seen.append(text)
+        if not text.startswith("SET SESSION "):
+            seen.append(text)
 
     with store.read(1, 1) as snapshot:
         engine = snapshot.connection.engine
@@ -108,6 +113,7 @@ def counting(store: Store) -> Iterator[list[str]]:
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_longer_page_takes_no_more_statements(name: str, served: Served, wide: Memory) -> None:
     query = f"query($n: Int!) {{ {QUERIES[name]} }}"
+    served.ask(query, n=FEW)  # a graph is loaded once, and kept
     counts, sizes = [], []
     for first in (FEW, MANY):
         with counting(wide.store) as seen:
