@@ -3,8 +3,8 @@
 Exact for graphs of up to `EXACT` places, by sets of bits. Beyond, an estimate by the size
 estimation framework of Cohen (1997): each place draws `SKETCH` numbers from an exponential
 distribution, and the least of all that lie behind a place tell how many these are. The relative
-standard error is 1 / sqrt(SKETCH - 2), some 27 per cent. The numbers are drawn from a fixed seed, so
-the same graph gives the same answer.
+standard error is 1 / sqrt(SKETCH - 2), some 27 per cent. The numbers are drawn from a fixed seed,
+so that the same graph gives the same answer.
 """
 
 from __future__ import annotations
