@@ -10,6 +10,7 @@ from retrograph.rules.validity import Validity
 from retrograph.storage.named import run_named
 from retrograph.storage.records import RunRecord, RunStatus
 from retrograph.storage.tables import run as run_table
+from retrograph.storage.task_writes import settle
 from retrograph.storage.verdicts import Verdict
 from retrograph.storage.write import Write, take_ids
 
@@ -38,6 +39,7 @@ def record_run(write: Write, order: RunOrder, verdict: Verdict) -> RunRecord:
             _write_states(write, run.id)
             _write_events(write, run)
         verdict.note(write)
+        settle(write, verdict.swept(), verdict.openings(write, run.id))
     return run
 
 

@@ -178,3 +178,49 @@ idempotency = Table(
     Column("run_id", BigInteger, nullable=False),
     Column("created_at", Moment, nullable=False),
 )
+
+task = _versioned(
+    "task",
+    lambda: [
+        Column("node_id", BigInteger, nullable=False),
+        Column("run_id", BigInteger),
+        Column("run_ordinal", BigInteger),
+        Column("opened_at", BigInteger, nullable=False),
+        Column("awaiting", SmallInteger, nullable=False),
+        Column("priority", BigInteger, nullable=False),
+        Column("component_id", BigInteger, nullable=False),
+        Column("status", SmallInteger, nullable=False),
+        Column("attempt", BigInteger, nullable=False, default=0),
+        Column("due_at", BigInteger),
+        Column("leased_by", Text),
+        Column("lease_token", Text),
+        Column("claimed_at", BigInteger),
+    ],
+)
+
+task_gate = Table(
+    "task_gate",
+    metadata,
+    *_scope(),
+    Column("component_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("blockers", BigInteger, nullable=False),
+)
+
+decision = Table(
+    "decision",
+    metadata,
+    _id(),
+    *_scope(),
+    Column("task_id", BigInteger),
+    Column("node_id", BigInteger, nullable=False),
+    Column("run_id", BigInteger),
+    Column("at", BigInteger, nullable=False),
+    Column("kind", SmallInteger, nullable=False),
+    Column("unchanged", SmallInteger, nullable=False),
+    Column("confidence", Float),
+    Column("evidence", Text),
+    Column("note", Text),
+    Column("decided_by", Text),
+    Column("worker", Text),
+    Column("attempt", BigInteger, nullable=False),
+)

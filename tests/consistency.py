@@ -29,6 +29,7 @@ from retrograph.storage.tables import (
     outbox,
     run,
 )
+from tests.open_work import check_tasks
 
 Version = dict[str, Any]
 EVENTS = {
@@ -45,6 +46,7 @@ def assert_consistent(store: Store, tenant: int = 1, fleet: int = 1) -> None:
         _check_chains(snapshot, states)
         _check_runs(snapshot, states)
         _check_outbox(snapshot)
+        check_tasks(snapshot)
 
 
 def versions(snapshot: Snapshot, versioned: Versioned) -> dict[int, list[Version]]:

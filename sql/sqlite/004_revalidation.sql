@@ -1,0 +1,108 @@
+-- What must be judged again: tasks, the gates they wait behind, decisions; and runs that wait for their hour.
+-- One open task a node. Status: 1 waiting, 2 ready, 3 leased, 4 backing off, 5 dead letter; closed from 6 on.
+-- due_at is when a lease ends or a back-off is over. component_id names the strongly connected component of open
+-- tasks that this one belongs to; a component without a gate is ready, or further. awaiting: opened by a
+-- re-evaluation or a repair, so it stays open whatever the node's state.
+
+INSERT INTO id_sequence (name, next_id) VALUES ('task', 1), ('decision', 1), ('scheduled', 1);
+
+CREATE TABLE task (
+    id INTEGER PRIMARY KEY,
+    tenant_id INTEGER NOT NULL,
+    fleet_id INTEGER NOT NULL,
+    node_id INTEGER NOT NULL,
+    run_id INTEGER,                     -- what opened it; NULL: an import, or a repair
+    run_ordinal INTEGER,
+    opened_at INTEGER NOT NULL,
+    awaiting INTEGER NOT NULL CHECK (awaiting IN (0, 1)),
+    priority INTEGER NOT NULL,
+    component_id INTEGER NOT NULL,
+    status INTEGER NOT NULL CHECK (status BETWEEN 1 AND 9),
+    attempt INTEGER NOT NULL DEFAULT 0,
+    due_at INTEGER,
+    leased_by TEXT,
+    lease_token TEXT,
+    claimed_at INTEGER,
+    valid_from INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX task_open ON task (tenant_id, fleet_id, node_id) WHERE status <= 5;
+CREATE INDEX task_by_fleet ON task (tenant_id, fleet_id, id);
+CREATE INDEX task_by_priority ON task (tenant_id, fleet_id, status, priority DESC, id) WHERE status <= 5;
+CREATE INDEX task_due ON task (tenant_id, fleet_id, status, due_at) WHERE status <= 5;
+CREATE INDEX task_by_component ON task (tenant_id, fleet_id, component_id) WHERE status <= 5;
+CREATE INDEX task_by_node ON task (tenant_id, fleet_id, node_id, id);
+
+CREATE TABLE task_history (
+    id INTEGER NOT NULL,
+    valid_to INTEGER NOT NULL,
+    valid_from INTEGER NOT NULL,
+    tenant_id INTEGER NOT NULL,
+    fleet_id INTEGER NOT NULL,
+    node_id INTEGER NOT NULL,
+    run_id INTEGER,
+    run_ordinal INTEGER,
+    opened_at INTEGER NOT NULL,
+    awaiting INTEGER NOT NULL,
+    priority INTEGER NOT NULL,
+    component_id INTEGER NOT NULL,
+    status INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    due_at INTEGER,
+    leased_by TEXT,
+    lease_token TEXT,
+    claimed_at INTEGER,
+    PRIMARY KEY (id, valid_to, valid_from),
+    CHECK (valid_from < valid_to)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX task_closed ON task_history (tenant_id, fleet_id, valid_to, id);
+CREATE INDEX task_closed_by_node ON task_history (tenant_id, fleet_id, node_id, valid_to);
+
+-- How many edges lead into a component from open tasks outside of it; never 0.
+CREATE TABLE task_gate (
+    tenant_id INTEGER NOT NULL,
+    fleet_id INTEGER NOT NULL,
+    component_id INTEGER NOT NULL,
+    blockers INTEGER NOT NULL CHECK (blockers > 0),
+    PRIMARY KEY (tenant_id, fleet_id, component_id)
+) STRICT, WITHOUT ROWID;
+
+-- kind: 1 verified, 2 refuted, 3 error, 4 restored by cut-off, 5 repaired.
+CREATE TABLE decision (
+    id INTEGER PRIMARY KEY,
+    tenant_id INTEGER NOT NULL,
+    fleet_id INTEGER NOT NULL,
+    task_id INTEGER,
+    node_id INTEGER NOT NULL,
+    run_id INTEGER,                     -- the run that the decision started
+    at INTEGER NOT NULL,
+    kind INTEGER NOT NULL CHECK (kind BETWEEN 1 AND 5),
+    unchanged INTEGER NOT NULL CHECK (unchanged IN (0, 1)),
+    confidence REAL,
+    evidence TEXT,                      -- a JSON list of texts
+    note TEXT,
+    decided_by TEXT,
+    worker TEXT,
+    attempt INTEGER NOT NULL
+) STRICT;
+CREATE INDEX decision_by_fleet ON decision (tenant_id, fleet_id, id);
+CREATE INDEX decision_by_node ON decision (tenant_id, fleet_id, node_id, at);
+
+CREATE TRIGGER task_history_update BEFORE UPDATE ON task_history BEGIN SELECT RAISE(ABORT, 'history is final'); END;
+CREATE TRIGGER task_history_delete BEFORE DELETE ON task_history BEGIN SELECT RAISE(ABORT, 'history is final'); END;
+CREATE TRIGGER decision_update BEFORE UPDATE ON decision BEGIN SELECT RAISE(ABORT, 'a decision is final'); END;
+CREATE TRIGGER decision_delete BEFORE DELETE ON decision BEGIN SELECT RAISE(ABORT, 'a decision is final'); END;
+
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+    ('task', 'task_open', '100000 50000 50000 1'),
+    ('task', 'task_by_fleet', '200000 100000 100000 1'),
+    ('task', 'task_by_priority', '100000 50000 50000 20000 100 1'),
+    ('task', 'task_due', '100000 50000 50000 20000 10'),
+    ('task', 'task_by_component', '100000 50000 50000 1'),
+    ('task', 'task_by_node', '200000 100000 100000 2 1'),
+    ('task_history', 'task_history', '400000 2 1 1'),
+    ('task_history', 'task_closed', '400000 200000 200000 50 1'),
+    ('task_history', 'task_closed_by_node', '400000 200000 200000 4 1'),
+    ('task_gate', 'task_gate', '100000 50000 50000 1'),
+    ('decision', 'decision_by_fleet', '200000 100000 100000 1'),
+    ('decision', 'decision_by_node', '200000 100000 100000 2 1');
+ANALYZE sqlite_schema;

@@ -1,0 +1,90 @@
+"""Gates: how many edges from other open tasks lead into a component that is not ready yet.
+
+A component without a gate is ready, or further: once ready, its tasks stay so until they end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from sqlalchemy import Executable, bindparam, delete, select, update
+
+from retrograph.storage.bulk import insert_rows
+from retrograph.storage.driven import drive
+from retrograph.storage.id_set import id_rows, id_set
+from retrograph.storage.prepared import Frame, fetch, prepared, scoped
+from retrograph.storage.tables import task_gate
+from retrograph.storage.write import Write
+
+
+def gates(write: Write, components: Collection[int]) -> dict[int, int]:
+    """The blockers of those components that have a gate."""
+    if not components:
+        return {}
+    return {row[0]: row[1] for row in fetch(write.snapshot, _of, ids=components)}
+
+
+def put_gates(write: Write, blockers: Mapping[int, int]) -> None:
+    """Puts gates before components that have none; where nothing blocks there is none."""
+    s = write.snapshot
+    rows = (
+        (s.tenant_id, s.fleet_id, component, count)
+        for component, count in blockers.items()
+        if count
+    )
+    columns = ("tenant_id", "fleet_id", "component_id", "blockers")
+    insert_rows(s.connection, s.profile, task_gate.name, columns, rows)
+
+
+def drop_gates(write: Write, components: Collection[int]) -> None:
+    """Takes the gates of components away, where they have one."""
+    if components:
+        s = write.snapshot
+        s.connection.execute(
+            delete(task_gate).where(
+                task_gate.c.tenant_id == s.tenant_id,
+                task_gate.c.fleet_id == s.fleet_id,
+                task_gate.c.component_id.in_(id_set(components)),
+            )
+        )
+
+
+def shift_gates(write: Write, changes: Mapping[int, int]) -> set[int]:
+    """Adds to the blockers of components that have a gate; returns those that nothing blocks now.
+
+    `changes` are by component; whoever has no gate stays without.
+    """
+    before = gates(write, changes.keys())
+    after = {component: count + changes[component] for component, count in before.items()}
+    free = {component for component, count in after.items() if count <= 0}
+    drop_gates(write, free)
+    moved = [
+        {"the_component": component, "the_count": count}
+        for component, count in after.items()
+        if component not in free and changes[component]
+    ]
+    if moved:
+        write.snapshot.connection.execute(_shift(write), moved)
+    return free
+
+
+def _shift(write: Write) -> Executable:
+    return (
+        update(task_gate)
+        .where(
+            task_gate.c.tenant_id == write.snapshot.tenant_id,
+            task_gate.c.fleet_id == write.snapshot.fleet_id,
+            task_gate.c.component_id == bindparam("the_component"),
+        )
+        .values(blockers=bindparam("the_count"))
+    )
+
+
+@prepared
+def _of(frame: Frame) -> Executable:  # noqa: ARG001 (gates are kept for the present only)
+    ids = id_rows()
+    tenant, fleet = scoped(task_gate)
+    found = (task_gate.c.component_id == ids.c.value) & tenant & fleet
+    return select(task_gate.c.component_id, task_gate.c.blockers).select_from(
+        drive(ids, (task_gate, found))
+    )

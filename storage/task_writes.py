@@ -1,0 +1,260 @@
+"""Opens, frees and ends tasks, so that at every commit just what must be judged is open."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import orjson
+
+from retrograph.storage.arrangement import Arrangement, arrange
+from retrograph.storage.bulk import insert_rows
+from retrograph.storage.gates import drop_gates, gates, put_gates, shift_gates
+from retrograph.storage.open_work import (
+    OpenTask,
+    any_open,
+    members,
+    open_sources,
+    open_targets,
+    open_tasks,
+)
+from retrograph.storage.records import EventType, NodeRecord
+from retrograph.storage.tables import task
+from retrograph.storage.task_records import UNSURE, Opening, TaskStatus
+from retrograph.storage.versions import open_new, open_next
+from retrograph.storage.write import Write, take_ids
+
+
+def settle(write: Write, swept: Collection[int], openings: Sequence[Opening]) -> None:
+    """Cancels the open tasks of the nodes that a run swept, and opens those it asks for.
+
+    The nodes of `openings` are among the swept.
+    """
+    had = open_tasks(write.snapshot, swept) if any_open(write.snapshot) else {}
+    end_tasks(write, had.values(), TaskStatus.CANCELLED_SUPERSEDED)
+    _tell(write, EventType.REVALIDATION_CANCELLED, had.values())
+    again = [each for each in openings if each.node_id in had]
+    _open_again(write, again, had)
+    fresh = {each.node_id: each for each in openings if each.node_id not in had}
+    kept = {each.node_id for each in again}
+    gone = [each for node_id, each in had.items() if node_id not in kept]
+    ready = _release(write, gone, fresh)
+    ready |= _regate(write, {had[node_id].component_id for node_id in kept})
+    tell_ready(write, ready)
+
+
+def release(write: Write, ended: Collection[OpenTask]) -> None:
+    """Lets go of what waited behind tasks that have ended."""
+    tell_ready(write, _release(write, ended, {}))
+
+
+def open_tasks_of(write: Write, openings: Sequence[Opening]) -> None:
+    """Opens tasks of nodes that have none."""
+    tell_ready(write, _release(write, (), {each.node_id: each for each in openings}))
+
+
+def settle_pin(write: Write, node: NodeRecord, *, pinned: bool) -> None:
+    """Ends the task of a node that was pinned, or opens that of one that was let go.
+
+    What awaits a re-evaluation or a repair stays open under a pin.
+    """
+    had = open_tasks(write.snapshot, [node.id]).get(node.id)
+    if pinned and had is not None and not had.awaiting:
+        settle(write, [node.id], [])
+    if not pinned and had is None and node.validity == node.projected in UNSURE:
+        settle(write, [node.id], [Opening(node.id)])
+
+
+def stir(write: Write, node_ids: Collection[int]) -> None:
+    """Arranges the tasks of nodes anew, since edges into them came or went."""
+    if not node_ids or not any_open(write.snapshot):
+        return
+    stirred = open_tasks(write.snapshot, node_ids)
+    stirred = members(write.snapshot, {each.component_id for each in stirred.values()})
+    tell_ready(write, _arrange(write, {}, stirred))
+
+
+def end_tasks(write: Write, ended: Iterable[OpenTask], status: TaskStatus) -> None:
+    """Gives tasks their last status."""
+    rows = [
+        {"id": each.id, "status": int(status), "due_at": None, "lease_token": None}
+        for each in ended
+    ]
+    open_next(write.snapshot, task, rows)
+
+
+def _release(write: Write, ended: Collection[OpenTask], fresh: Mapping[int, Opening]) -> set[int]:
+    """Opens fresh tasks and frees what waited behind ended ones; returns the nodes now ready."""
+    gone = {each.node_id: each.component_id for each in ended}
+    # What is left of a component that was not ready may fall apart.
+    torn = gates(write, set(gone.values())).keys()
+    rest = members(write.snapshot, torn)
+    drop_gates(write, [each for each in torn if not _holds(rest, each)])
+    ready = _lower(write, gone, rest)
+    return ready | _arrange(write, fresh, rest)
+
+
+def _holds(tasks: Mapping[int, OpenTask], component: int) -> bool:
+    return any(each.component_id == component for each in tasks.values())
+
+
+def _lower(write: Write, gone: Mapping[int, int], rest: Collection[int]) -> set[int]:
+    """Takes the edges out of ended tasks from the gates they led into, but those of `rest`."""
+    pairs = [pair for pair in open_targets(write.snapshot, gone) if pair[1] not in rest]
+    behind = open_tasks(write.snapshot, {target for _, target in pairs})
+    counts = Counter(
+        behind[target].component_id
+        for source, target in pairs
+        if behind[target].component_id != gone[source]
+    )
+    free = shift_gates(write, {component: -count for component, count in counts.items()})
+    return _mark_ready(write, free)
+
+
+def _arrange(
+    write: Write, fresh: Mapping[int, Opening], stirred: Mapping[int, OpenTask]
+) -> set[int]:
+    """Gives fresh and stirred tasks their components and gates; returns the nodes now ready."""
+    if not fresh and not stirred:
+        return set()
+    arranged = arrange(write, fresh, stirred)
+    ids = dict(zip(sorted(fresh), take_ids(write, "task", len(fresh)), strict=True))
+    known = open_tasks(
+        write.snapshot, {n for c in arranged.components for n in c.nodes if n not in fresh}
+    )
+    drop_gates(write, {each.component_id for each in known.values()})
+    places = {node: each.id for node, each in known.items()} | ids
+    homes = {c.nodes: min(places[node] for node in c.nodes) for c in arranged.components}
+    put_gates(write, {homes[c.nodes]: c.blockers for c in arranged.components})
+    home = {node: homes[c.nodes] for c in arranged.components for node in c.nodes}
+    free = {node for c in arranged.components if not c.blockers for node in c.nodes}
+    _insert(write, fresh, ids, home, free, arranged.waiting)
+    _rehome(write, known, home)
+    _raise(write, arranged, home)
+    return _freed(write, known, free) | (free & fresh.keys())
+
+
+def _insert(
+    write: Write,
+    fresh: Mapping[int, Opening],
+    ids: Mapping[int, int],
+    home: Mapping[int, int],
+    free: set[int],
+    waiting: Mapping[int, int],
+) -> None:
+    rows = [
+        {
+            "id": ids[node_id],
+            "node_id": node_id,
+            "run_id": opening.run_id,
+            "run_ordinal": opening.run_ordinal,
+            "opened_at": write.instant,
+            "awaiting": int(opening.awaiting),
+            "priority": waiting[node_id],
+            "component_id": home[node_id],
+            "status": int(TaskStatus.READY if node_id in free else TaskStatus.WAITING),
+            "attempt": 0,
+        }
+        for node_id, opening in sorted(fresh.items())
+    ]
+    open_new(write.snapshot, task, rows)
+
+
+def _rehome(write: Write, known: Mapping[int, OpenTask], home: Mapping[int, int]) -> None:
+    moved = [
+        {"id": each.id, "component_id": home[node_id]}
+        for node_id, each in known.items()
+        if each.component_id != home[node_id]
+    ]
+    open_next(write.snapshot, task, moved)
+
+
+def _raise(write: Write, arranged: Arrangement, home: Mapping[int, int]) -> None:
+    """Adds the edges out of fresh tasks to the gates of components that were there before."""
+    targets = {target for _, target in arranged.passed_on if target not in home}
+    behind = open_tasks(write.snapshot, targets)
+    counts = Counter(
+        behind[target].component_id for _, target in arranged.passed_on if target in behind
+    )
+    shift_gates(write, counts)
+
+
+def _open_again(write: Write, openings: Sequence[Opening], had: Mapping[int, OpenTask]) -> None:
+    """Opens tasks in the place of others: what leads to their nodes, and from them, is the same."""
+    if not openings:
+        return
+    ids = take_ids(write, "task", len(openings))
+    rows = [
+        {
+            "id": task_id,
+            "node_id": each.node_id,
+            "run_id": each.run_id,
+            "run_ordinal": each.run_ordinal,
+            "opened_at": write.instant,
+            "awaiting": int(each.awaiting),
+            "priority": had[each.node_id].priority,
+            "component_id": had[each.node_id].component_id,
+            "status": int(TaskStatus.WAITING),
+            "attempt": 0,
+        }
+        for task_id, each in zip(ids, openings, strict=True)
+    ]
+    open_new(write.snapshot, task, rows)
+
+
+def _regate(write: Write, components: set[int]) -> set[int]:
+    """Looks again at components that were ready, and in which tasks were opened again."""
+    open_ones = components - gates(write, components).keys()
+    inside = members(write.snapshot, open_ones)
+    entering = open_sources(write.snapshot, inside)
+    counts = Counter(
+        inside[target].component_id
+        for source, target in entering
+        if source not in inside or inside[source].component_id != inside[target].component_id
+    )
+    put_gates(write, counts)
+    return _mark_ready(write, open_ones - counts.keys())
+
+
+def _mark_ready(write: Write, components: set[int]) -> set[int]:
+    found = members(write.snapshot, components)
+    return _freed(write, found, set(found))
+
+
+def _freed(write: Write, known: Mapping[int, OpenTask], free: set[int]) -> set[int]:
+    """Makes waiting tasks ready; returns their nodes."""
+    waiting = {
+        node_id: each
+        for node_id, each in known.items()
+        if node_id in free and each.status is TaskStatus.WAITING
+    }
+    rows = [{"id": each.id, "status": int(TaskStatus.READY)} for each in waiting.values()]
+    open_next(write.snapshot, task, rows)
+    return set(waiting)
+
+
+def tell_ready(write: Write, node_ids: Collection[int]) -> None:
+    """An event for each node whose task is ready now."""
+    if node_ids:
+        _tell(write, EventType.REVALIDATION_READY, open_tasks(write.snapshot, node_ids).values())
+
+
+def _tell(write: Write, kind: EventType, tasks: Iterable[OpenTask]) -> None:
+    """An event of a kind for each task, by node."""
+    s = write.snapshot
+    listed = sorted(tasks, key=lambda each: each.node_id)
+    rows = (
+        (
+            s.tenant_id,
+            s.fleet_id,
+            write.instant,
+            write.next_event + place,
+            int(kind),
+            each.node_id,
+            orjson.dumps({"taskId": str(each.id)}).decode(),
+        )
+        for place, each in enumerate(listed)
+    )
+    columns = ("tenant_id", "fleet_id", "at", "ordinal", "type", "node_id", "detail")
+    insert_rows(s.connection, s.profile, "outbox", columns, rows)
+    write.next_event += len(listed)
