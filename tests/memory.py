@@ -123,7 +123,14 @@ class Memory:
         return [event for event in rows if not at or event.at in at]
 
     def told(self, at: int) -> list[tuple[str, str | None]]:
-        """The events of an instant: their types and the keys of their nodes."""
+        """The events of an instant, but those of work: their types and the keys of their nodes."""
+        return [each for each in self._told(at) if not each[0].startswith("REVALIDATION_")]
+
+    def work_told(self, at: int) -> list[tuple[str, str | None]]:
+        """The events of work: what became ready, was put off or was cancelled."""
+        return [each for each in self._told(at) if each[0].startswith("REVALIDATION_")]
+
+    def _told(self, at: int) -> list[tuple[str, str | None]]:
         names = {node.id: key for key, node in self.nodes().items()}
         return [
             (event.type.name, None if event.node_id is None else names[event.node_id])
