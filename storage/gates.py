@@ -1,11 +1,12 @@
-"""Gates: how many edges from other open tasks lead into a component that is not ready yet.
+"""Gates: how many edges from other open tasks lead into a component of open tasks.
 
-A component without a gate is ready, or further: once ready, its tasks stay so until they end.
+A component that nothing blocks has no gate: its tasks are ready, or further.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from sqlalchemy import Executable, bindparam, delete, select, update
 
@@ -49,23 +50,30 @@ def drop_gates(write: Write, components: Collection[int]) -> None:
         )
 
 
-def shift_gates(write: Write, changes: Mapping[int, int]) -> set[int]:
-    """Adds to the blockers of components that have a gate; returns those that nothing blocks now.
+@dataclass(frozen=True, slots=True)
+class Shifted:
+    """The components that nothing blocks any more, and those that were not blocked before."""
 
-    `changes` are by component; whoever has no gate stays without.
-    """
+    freed: set[int]
+    blocked: set[int]
+
+
+def shift_gates(write: Write, changes: Mapping[int, int]) -> Shifted:
+    """Adds to the blockers of components."""
     before = gates(write, changes.keys())
-    after = {component: count + changes[component] for component, count in before.items()}
-    free = {component for component, count in after.items() if count <= 0}
-    drop_gates(write, free)
+    after = {component: before.get(component, 0) + each for component, each in changes.items()}
+    freed = {component for component in before if not after[component]}
+    blocked = {component for component in after if component not in before and after[component]}
+    drop_gates(write, freed)
+    put_gates(write, {component: after[component] for component in blocked})
     moved = [
-        {"the_component": component, "the_count": count}
-        for component, count in after.items()
-        if component not in free and changes[component]
+        {"the_component": component, "the_count": after[component]}
+        for component, count in before.items()
+        if after[component] not in {0, count}
     ]
     if moved:
         write.snapshot.connection.execute(_shift(write), moved)
-    return free
+    return Shifted(freed, blocked)
 
 
 def _shift(write: Write) -> Executable:

@@ -73,7 +73,8 @@ class InDatabase:
     def openings(self, write: Write, run_id: int) -> list[Opening]:  # noqa: ARG002
         """Read back: which of them lie where they are."""
         rows = self.snapshot.connection.exec_driver_sql(
-            "SELECT node_id, kind, stored_after FROM cascade_impact ORDER BY ordinal"
+            "SELECT i.node_id, i.kind, i.stored_after, n.pinned "
+            "FROM cascade_impact AS i JOIN node_state AS n ON n.id = i.node_id ORDER BY i.ordinal"
         ).all()
         return openings_of(run_id, [(*row,) for row in rows])
 

@@ -61,6 +61,11 @@ def nodes_by_id(s: Snapshot, ids: Collection[int]) -> dict[int, NodeRecord]:
     return {row[0]: node_record(s, row, contents[row[0]]) for row in fetch(s, _states, ids=ids)}
 
 
+def states_by_id(s: Snapshot, ids: Collection[int]) -> dict[int, tuple[int, int, int]]:
+    """The (validity, projected validity, pinned) of those of `ids` that are nodes."""
+    return {row[0]: (row[5], row[6], row[7]) for row in fetch(s, _states, ids=ids)} if ids else {}
+
+
 def node_record(
     s: Snapshot, state: Sequence[Any], content: Sequence[Any], valid_to: int | None = None
 ) -> NodeRecord:

@@ -103,14 +103,15 @@ UNSURE = (Validity.POTENTIALLY_STALE, Validity.DEFINITELY_STALE)
 """A node of such a validity must be judged again, unless it is pinned."""
 
 
-def openings_of(run_id: int, impacts: Iterable[tuple[int, int, int]]) -> list[Opening]:
-    """The tasks that a run's impacts (node, kind, stored validity after) ask for, by ordinal.
+def openings_of(run_id: int, impacts: Iterable[tuple[int, int, int, int]]) -> list[Opening]:
+    """The tasks that a run's impacts (node, kind, stored validity after, pinned) ask for.
 
-    Whom the run left potentially or definitely stale, and whom it only wants to be looked at.
+    They come by ordinal.  Whom the run left potentially or definitely stale, and whom it only
+    wants to be looked at again, needs one; a pinned node doesn't: its pin asks for a review.
     """
     changed, reevaluate = int(ImpactKind.CHANGED), int(ImpactKind.REEVALUATE)
     return [
         Opening(node, run_id, ordinal, awaiting=kind == reevaluate)
-        for ordinal, (node, kind, stored) in enumerate(impacts)
-        if kind == reevaluate or (kind == changed and stored in UNSURE)
+        for ordinal, (node, kind, stored, pinned) in enumerate(impacts)
+        if not pinned and (kind == reevaluate or (kind == changed and stored in UNSURE))
     ]

@@ -14,7 +14,6 @@ from retrograph.storage.open_work import (
     OpenTask,
     any_open,
     members,
-    open_sources,
     open_targets,
     open_tasks,
 )
@@ -25,21 +24,28 @@ from retrograph.storage.versions import open_new, open_next
 from retrograph.storage.write import Write, take_ids
 
 
-def settle(write: Write, swept: Collection[int], openings: Sequence[Opening]) -> None:
+def settle(
+    write: Write,
+    swept: Collection[int],
+    openings: Sequence[Opening],
+    ended: Collection[OpenTask] = (),
+) -> None:
     """Cancels the open tasks of the nodes that a run swept, and opens those it asks for.
 
-    The nodes of `openings` are among the swept.
+    The nodes of `openings` are among the swept.  `ended` are tasks that have ended already, and
+    that nothing waits on any more.
     """
     had = open_tasks(write.snapshot, swept) if any_open(write.snapshot) else {}
     end_tasks(write, had.values(), TaskStatus.CANCELLED_SUPERSEDED)
     _tell(write, EventType.REVALIDATION_CANCELLED, had.values())
-    again = [each for each in openings if each.node_id in had]
-    _open_again(write, again, had)
+    kept = {each.node_id for each in openings} & had.keys()
+    _open_again(write, [each for each in openings if each.node_id in kept], had)
     fresh = {each.node_id: each for each in openings if each.node_id not in had}
-    kept = {each.node_id for each in again}
-    gone = [each for node_id, each in had.items() if node_id not in kept]
+    gone = [*ended, *(each for node_id, each in had.items() if node_id not in kept)]
     ready = _release(write, gone, fresh)
-    ready |= _regate(write, {had[node_id].component_id for node_id in kept})
+    again = open_tasks(write.snapshot, kept)
+    homes = {each.component_id for each in again.values()}
+    ready |= _mark_ready(write, homes - gates(write, homes).keys())
     tell_ready(write, ready)
 
 
@@ -86,16 +92,12 @@ def end_tasks(write: Write, ended: Iterable[OpenTask], status: TaskStatus) -> No
 def _release(write: Write, ended: Collection[OpenTask], fresh: Mapping[int, Opening]) -> set[int]:
     """Opens fresh tasks and frees what waited behind ended ones; returns the nodes now ready."""
     gone = {each.node_id: each.component_id for each in ended}
-    # What is left of a component that was not ready may fall apart.
-    torn = gates(write, set(gone.values())).keys()
+    # What is left of a component may fall apart.
+    torn = set(gone.values())
     rest = members(write.snapshot, torn)
-    drop_gates(write, [each for each in torn if not _holds(rest, each)])
+    drop_gates(write, torn)
     ready = _lower(write, gone, rest)
     return ready | _arrange(write, fresh, rest)
-
-
-def _holds(tasks: Mapping[int, OpenTask], component: int) -> bool:
-    return any(each.component_id == component for each in tasks.values())
 
 
 def _lower(write: Write, gone: Mapping[int, int], rest: Collection[int]) -> set[int]:
@@ -107,8 +109,8 @@ def _lower(write: Write, gone: Mapping[int, int], rest: Collection[int]) -> set[
         for source, target in pairs
         if behind[target].component_id != gone[source]
     )
-    free = shift_gates(write, {component: -count for component, count in counts.items()})
-    return _mark_ready(write, free)
+    shifted = shift_gates(write, {component: -count for component, count in counts.items()})
+    return _mark_ready(write, shifted.freed)
 
 
 def _arrange(
@@ -131,6 +133,7 @@ def _arrange(
     _insert(write, fresh, ids, home, free, arranged.waiting)
     _rehome(write, known, home)
     _raise(write, arranged, home)
+    _make_wait(write, (each for node_id, each in known.items() if node_id not in free))
     return _freed(write, known, free) | (free & fresh.keys())
 
 
@@ -176,7 +179,8 @@ def _raise(write: Write, arranged: Arrangement, home: Mapping[int, int]) -> None
     counts = Counter(
         behind[target].component_id for _, target in arranged.passed_on if target in behind
     )
-    shift_gates(write, counts)
+    shifted = shift_gates(write, counts)
+    _make_wait(write, members(write.snapshot, shifted.blocked).values())
 
 
 def _open_again(write: Write, openings: Sequence[Opening], had: Mapping[int, OpenTask]) -> None:
@@ -202,20 +206,6 @@ def _open_again(write: Write, openings: Sequence[Opening], had: Mapping[int, Ope
     open_new(write.snapshot, task, rows)
 
 
-def _regate(write: Write, components: set[int]) -> set[int]:
-    """Looks again at components that were ready, and in which tasks were opened again."""
-    open_ones = components - gates(write, components).keys()
-    inside = members(write.snapshot, open_ones)
-    entering = open_sources(write.snapshot, inside)
-    counts = Counter(
-        inside[target].component_id
-        for source, target in entering
-        if source not in inside or inside[source].component_id != inside[target].component_id
-    )
-    put_gates(write, counts)
-    return _mark_ready(write, open_ones - counts.keys())
-
-
 def _mark_ready(write: Write, components: set[int]) -> set[int]:
     found = members(write.snapshot, components)
     return _freed(write, found, set(found))
@@ -231,6 +221,17 @@ def _freed(write: Write, known: Mapping[int, OpenTask], free: set[int]) -> set[i
     rows = [{"id": each.id, "status": int(TaskStatus.READY)} for each in waiting.values()]
     open_next(write.snapshot, task, rows)
     return set(waiting)
+
+
+def _make_wait(write: Write, tasks: Iterable[OpenTask]) -> None:
+    """Lets tasks wait that were ready, or would be after a while: what they rest on fell anew."""
+    soon = (TaskStatus.READY, TaskStatus.BACKING_OFF)
+    rows = [
+        {"id": each.id, "status": int(TaskStatus.WAITING), "due_at": None}
+        for each in tasks
+        if each.status in soon
+    ]
+    open_next(write.snapshot, task, rows)
 
 
 def tell_ready(write: Write, node_ids: Collection[int]) -> None:
