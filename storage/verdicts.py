@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Protocol
 
-from retrograph.rules.cascade import Cascade
+from retrograph.rules.cascade import Cascade, ImpactKind
 from retrograph.rules.plan import plan_hash
 from retrograph.storage.bulk import insert_rows
 from retrograph.storage.task_records import Opening, openings_of
@@ -81,12 +81,16 @@ class InMemory:
         )
         insert_rows(snapshot.connection, snapshot.profile, "impact", _COLUMNS, rows)
 
-    def openings(self, write: Write, run_id: int) -> list[Opening]:  # noqa: ARG002
-        """Told by the columns."""
-        cascade = self.cascade
-        return openings_of(
-            run_id, zip(cascade.nodes, cascade.kinds, cascade.stored_after, strict=True)
-        )
+    def openings(self, write: Write, run_id: int) -> list[Opening]:
+        """Told by the columns; of a node that was not raised, only the graph knows the pin."""
+        cascade, reevaluate = self.cascade, int(ImpactKind.REEVALUATE)
+        pinned = [0] * len(cascade)
+        for place, kind in enumerate(cascade.kinds):
+            if kind == reevaluate:
+                state = write.graph().state(cascade.nodes[place])
+                pinned[place] = int(state is not None and state[2])
+        told = zip(cascade.nodes, cascade.kinds, cascade.stored_after, pinned, strict=True)
+        return openings_of(run_id, told)
 
     def swept(self) -> list[int]:
         """The column of nodes."""
