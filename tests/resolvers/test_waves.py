@@ -33,11 +33,14 @@ def test_waves(store: Store, case: dict[str, Any]) -> None:
     root = case["invalidate"]
     memory.fell(str(root["root"]), Validity[root["effect"]])
     back = {stored: given for given, stored in ids.items()}
-    found = []
-    while tasks := claim(memory):
+    found, tasks, whole = [], claim(memory), True
+    while tasks:
         found.append(sorted(back[each.node_id] for each in tasks))
-        if verify_all(memory, tasks):
+        ahead, verified = verify_all(memory, tasks)
+        whole = whole and verified
+        if whole:
             assert_consistent(store, tenant, fleet)
+        tasks = [*ahead, *claim(memory)]
     assert found == [sorted(wave) for wave in case["expect"]["waves"]]
 
 
@@ -45,24 +48,29 @@ def claim(memory: Memory) -> list[TaskRecord]:
     return claim_revalidations(memory.scope, memory.fleet, "exam", 100)
 
 
-def verify_all(memory: Memory, tasks: list[TaskRecord]) -> bool:
+def verify_all(memory: Memory, tasks: list[TaskRecord]) -> tuple[list[TaskRecord], bool]:
     """Verifies each task; members of a circle overtake one another, and are claimed again.
 
-    Tells whether all could be: what a dead requirement forbids is only ended.
+    Returns what else was claimed meanwhile, and whether all could be verified: what a dead
+    requirement forbids is only ended.
     """
-    left, nodes, whole = list(tasks), {each.node_id for each in tasks}, True
+    ahead, whole, left = [], True, list(tasks)
+    nodes = {each.node_id for each in tasks}
     while left:
+        overtaken = False
         for each in left:
             try:
                 completion = Completion(each.id, each.lease_token or "", Outcome.VERIFIED)
                 complete_revalidation(memory.scope, memory.fleet, completion)
             except Overtaken:
-                continue
+                overtaken = True
             except RequirementDead:
                 memory.scope.write(memory.fleet, lambda write: end(write, each.node_id))  # noqa: B023
                 whole = False
-        left = [each for each in claim(memory) if each.node_id in nodes]
-    return whole
+        found = claim(memory) if overtaken else []
+        left = [each for each in found if each.node_id in nodes]
+        ahead += [each for each in found if each.node_id not in nodes]
+    return ahead, whole
 
 
 def end(write: Write, node_id: int) -> None:
