@@ -9,9 +9,9 @@ from retrograph.resolvers.scope import Scope
 from retrograph.rules.errors import InvalidInput, NotDeadLettered
 from retrograph.rules.judgement import MAX_CLAIMS, MAX_LEASE_SECONDS
 from retrograph.rules.limits import check_text
-from retrograph.storage.claims import claimable, extend, lease, release_lease
+from retrograph.storage.claims import claimable, extend, lease, put_back
 from retrograph.storage.task_records import TaskRecord, TaskStatus
-from retrograph.storage.task_writes import tell_ready
+from retrograph.storage.task_writes import look_again
 from retrograph.storage.tasks import tasks_by_id
 from retrograph.storage.write import Write
 
@@ -69,8 +69,8 @@ def requeue_revalidation(scope: Scope, fleet_id: int, task_id: int) -> TaskRecor
             raise NotDeadLettered(
                 f"Task {task_id} is {task.status.name}; only dead letters are put back.", path=TASK
             )
-        if release_lease(write, task, attempt=0):
-            tell_ready(write, [task.node_id])
+        put_back(write, task_id, TaskStatus.WAITING, attempt=0)
+        look_again(write, task.node_id)
         return tasks_by_id(write.snapshot, [task_id])[task_id]
 
     return scope.write(fleet_id, job)

@@ -91,7 +91,8 @@ def _write(write: Write, plan: FleetPlan, first: _FirstIds, told: _Told) -> None
     load_notes(write, plan.notes)
     write.forget_graph()
     _settle(write, {node.id: node.state for node in nodes}, plan.states)
-    stir(write, {ids[target] for _, (_, target, kind) in plan.edges if kind in PROPAGATING})
+    new = [(ids[s], ids[t]) for _, (s, t, kind) in plan.edges if kind in PROPAGATING]
+    stir(write, new=new)
 
 
 def _settle(

@@ -52,14 +52,14 @@ def propagate_links(write: Write, fresh: Sequence[EdgeKey]) -> RunRecord | None:
     sources = nodes_by_id(write.snapshot, {source for source, _, _ in carrying})
     passing = [key for key in carrying if not is_healthy(sources[key[0]].projected)]
     if not superseded and not passing:
-        stir(write, {target for _, target, _ in carrying})
+        stir(write, new=[(source, target) for source, target, _ in carrying])
         return None
     seeds = Seeds(roots=dict.fromkeys(superseded, Validity.SUPERSEDED), passing=passing)
     fallen = write.cascade(seeds)
     root = min(source for source, _, _ in passing) if passing else superseded[0]
     effect = sources[root].projected if passing else Validity.SUPERSEDED
     run = record_run(write, RunOrder(root, effect, REASON), fallen)
-    stir(write, {target for _, target, _ in carrying})
+    stir(write, new=[(source, target) for source, target, _ in carrying])
     return run
 
 

@@ -27,7 +27,7 @@ def unlink_nodes(scope: Scope, fleet_id: int, edge_ids: Sequence[int]) -> NodesU
                     path=("input", "edges", str(position)),
                 )
         end_edges(write, list(found.values()))
-        stir(write, {edge.target_id for edge in found.values()})
+        stir(write, gone=[(edge.source_id, edge.target_id) for edge in found.values()])
         return NodesUnlinked(write.instant, list(found))
 
     return scope.write(fleet_id, job)

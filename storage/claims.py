@@ -9,12 +9,10 @@ from sqlalchemy import ColumnElement, Executable, Select, bindparam, or_, select
 
 from retrograph.rules.edge_type import PROPAGATING, EdgeType
 from retrograph.rules.validity import Validity
-from retrograph.storage.gates import gates
-from retrograph.storage.open_work import open_tasks
 from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import edge, node_content, node_state, task
-from retrograph.storage.task_records import TaskRecord, TaskStatus
+from retrograph.storage.task_records import LAST_OPEN, TaskRecord, TaskStatus
 from retrograph.storage.versions import open_next
 from retrograph.storage.write import Write
 
@@ -27,18 +25,22 @@ def claimable(write: Write, limit: int) -> list[int]:
     """The ids of the ready tasks of the highest priority; among equals the oldest first."""
     s = write.snapshot
     due = fetch(s, _due, rows=limit)
-    shut = gates(write, {row[2] for row in due}).keys()
+    shut = {row[0] for row in due if row[3] is not None and _is_shut(s, row[2], row[3])}
     for row in due:
-        if row[2] in shut:  # what it rests on fell anew while it was leased
-            put_back(write, row[0], TaskStatus.WAITING, attempt=row[3])
-    rows = [*fetch(s, _ready, rows=limit), *(row for row in due if row[2] not in shut)]
+        if row[0] in shut:
+            put_back(write, row[0], TaskStatus.WAITING, attempt=row[4])
+    rows = [*fetch(s, _ready, rows=limit), *(row for row in due if row[0] not in shut)]
     return [row[0] for row in sorted(rows, key=lambda row: (-row[1], row[0]))[:limit]]
+
+
+def _is_shut(s: Snapshot, node_id: int, since: int) -> bool:
+    """Whether a task has opened before a node since it was claimed: what it rests on fell anew."""
+    return bool(fetch(s, _opened_before, node_id=node_id, since=since))
 
 
 def release_lease(write: Write, held: TaskRecord, attempt: int) -> bool:
     """Takes a lease away; returns whether the task is ready, or waits again for what fell anew."""
-    home = open_tasks(write.snapshot, [held.node_id])[held.node_id].component_id
-    ready = not gates(write, [home])
+    ready = not _is_shut(write.snapshot, held.node_id, held.claimed_at or write.instant)
     put_back(write, held.id, TaskStatus.READY if ready else TaskStatus.WAITING, attempt=attempt)
     return ready
 
@@ -112,10 +114,29 @@ def _due(frame: Frame) -> Executable:  # noqa: ARG001
 
 def _claim() -> Select[Any]:
     return (
-        select(_table.c.id, _table.c.priority, _table.c.component_id, _table.c.attempt)
+        select(
+            _table.c.id,
+            _table.c.priority,
+            _table.c.node_id,
+            _table.c.claimed_at,
+            _table.c.attempt,
+        )
         .where(*scoped(_table))
         .with_for_update(skip_locked=True)
         .with_hint(_table, _SKIP_LOCKED, "mssql")
+    )
+
+
+@prepared
+def _opened_before(frame: Frame) -> Executable:  # noqa: ARG001
+    edges = edge.current
+    behind = (_table.c.node_id == edges.c.source_id) & (_table.c.status <= LAST_OPEN)
+    tenant, fleet = scoped(_table)
+    return (
+        select(edges.c.source_id)
+        .select_from(edges.join(_table, behind & tenant & fleet))
+        .where(*_into(), _table.c.opened_at > bindparam("since"))
+        .limit(1)
     )
 
 

@@ -6,7 +6,6 @@ A component that nothing blocks has no gate: its tasks are ready, or further.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from sqlalchemy import Executable, bindparam, delete, select, update
 
@@ -50,16 +49,8 @@ def drop_gates(write: Write, components: Collection[int]) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Shifted:
-    """The components that nothing blocks any more, and those that were not blocked before."""
-
-    freed: set[int]
-    blocked: set[int]
-
-
-def shift_gates(write: Write, changes: Mapping[int, int]) -> Shifted:
-    """Adds to the blockers of components."""
+def shift_gates(write: Write, changes: Mapping[int, int]) -> set[int]:
+    """Adds to the blockers of components; returns those that nothing blocks any more."""
     before = gates(write, changes.keys())
     after = {component: before.get(component, 0) + each for component, each in changes.items()}
     freed = {component for component in before if not after[component]}
@@ -73,7 +64,7 @@ def shift_gates(write: Write, changes: Mapping[int, int]) -> Shifted:
     ]
     if moved:
         write.snapshot.connection.execute(_shift(write), moved)
-    return Shifted(freed, blocked)
+    return freed
 
 
 def _shift(write: Write) -> Executable:

@@ -12,6 +12,7 @@ from retrograph.storage.bulk import insert_rows
 from retrograph.storage.gates import drop_gates, gates, put_gates, shift_gates
 from retrograph.storage.open_work import (
     OpenTask,
+    Pair,
     any_open,
     members,
     open_targets,
@@ -59,6 +60,13 @@ def open_tasks_of(write: Write, openings: Sequence[Opening]) -> None:
     tell_ready(write, _release(write, (), {each.node_id: each for each in openings}))
 
 
+def look_again(write: Write, node_id: int) -> None:
+    """Makes the waiting task of a node ready, if nothing blocks it."""
+    home = open_tasks(write.snapshot, [node_id])[node_id].component_id
+    if not gates(write, [home]):
+        tell_ready(write, _mark_ready(write, {home}))
+
+
 def settle_pin(write: Write, node: NodeRecord, *, pinned: bool) -> None:
     """Ends the task of a node that was pinned, or opens that of one that was let go.
 
@@ -71,13 +79,15 @@ def settle_pin(write: Write, node: NodeRecord, *, pinned: bool) -> None:
         settle(write, [node.id], [Opening(node.id)])
 
 
-def stir(write: Write, node_ids: Collection[int]) -> None:
-    """Arranges the tasks of nodes anew, since edges into them came or went."""
-    if not node_ids or not any_open(write.snapshot):
+def stir(write: Write, gone: Collection[Pair] = (), new: Collection[Pair] = ()) -> None:
+    """Arranges open tasks anew, since edges (source, target) between their nodes came or went."""
+    if not (gone or new) or not any_open(write.snapshot):
         return
-    stirred = open_tasks(write.snapshot, node_ids)
-    stirred = members(write.snapshot, {each.component_id for each in stirred.values()})
-    tell_ready(write, _arrange(write, {}, stirred))
+    found = open_tasks(write.snapshot, {node_id for pair in (*gone, *new) for node_id in pair})
+    ends = {found[target].component_id for _, target in (*gone, *new) if target in found}
+    arriving = [pair for pair in new if pair[0] in found and pair[1] in found]
+    stirred = members(write.snapshot, ends)
+    tell_ready(write, _arrange(write, {}, stirred, arriving))
 
 
 def end_tasks(write: Write, ended: Iterable[OpenTask], status: TaskStatus) -> None:
@@ -109,14 +119,21 @@ def _lower(write: Write, gone: Mapping[int, int], rest: Collection[int]) -> set[
         for source, target in pairs
         if behind[target].component_id != gone[source]
     )
-    shifted = shift_gates(write, {component: -count for component, count in counts.items()})
-    return _mark_ready(write, shifted.freed)
+    free = shift_gates(write, {component: -count for component, count in counts.items()})
+    return _mark_ready(write, free)
 
 
 def _arrange(
-    write: Write, fresh: Mapping[int, Opening], stirred: Mapping[int, OpenTask]
+    write: Write,
+    fresh: Mapping[int, Opening],
+    stirred: Mapping[int, OpenTask],
+    arriving: Collection[Pair] = (),
 ) -> set[int]:
-    """Gives fresh and stirred tasks their components and gates; returns the nodes now ready."""
+    """Gives fresh and stirred tasks their components and gates; returns the nodes now ready.
+
+    What was ready stays so when its circle falls apart, but waits for what comes before it newly:
+    a fresh task, or an edge that arrives.
+    """
     if not fresh and not stirred:
         return set()
     arranged = arrange(write, fresh, stirred)
@@ -133,7 +150,9 @@ def _arrange(
     _insert(write, fresh, ids, home, free, arranged.waiting)
     _rehome(write, known, home)
     _raise(write, arranged, home)
-    _make_wait(write, (each for node_id, each in known.items() if node_id not in free))
+    new = [*arranged.passed_on, *arriving]
+    struck = {home[t] for s, t in new if t in home and home.get(s) != home[t]}
+    _make_wait(write, (each for node_id, each in known.items() if home[node_id] in struck))
     return _freed(write, known, free) | (free & fresh.keys())
 
 
@@ -179,8 +198,8 @@ def _raise(write: Write, arranged: Arrangement, home: Mapping[int, int]) -> None
     counts = Counter(
         behind[target].component_id for _, target in arranged.passed_on if target in behind
     )
-    shifted = shift_gates(write, counts)
-    _make_wait(write, members(write.snapshot, shifted.blocked).values())
+    shift_gates(write, counts)
+    _make_wait(write, members(write.snapshot, counts.keys()).values())
 
 
 def _open_again(write: Write, openings: Sequence[Opening], had: Mapping[int, OpenTask]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from retrograph.rules.edge_type import EdgeType
+from retrograph.rules.edge_type import PROPAGATING, EdgeType
 from retrograph.rules.validity import Validity
 from retrograph.storage.edge_writes import create_edges
 from retrograph.storage.node_writes import Content, NewNode, create_nodes
@@ -54,7 +54,7 @@ def plant_edges(
 
     def job(writes: dict[int, Write]) -> range:
         ids = create_edges(writes[fleet], keys)
-        stir(writes[fleet], {target for _, target, _ in keys})
+        stir(writes[fleet], new=[(s, t) for s, t, kind in keys if kind in PROPAGATING])
         return ids
 
     return store.write_all(tenant, [fleet], job)
