@@ -9,6 +9,8 @@ from sqlalchemy import ColumnElement, Executable, Select, bindparam, or_, select
 
 from retrograph.rules.edge_type import PROPAGATING, EdgeType
 from retrograph.rules.validity import Validity
+from retrograph.storage.gates import gates
+from retrograph.storage.open_work import open_tasks
 from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import edge, node_content, node_state, task
@@ -25,7 +27,7 @@ def claimable(write: Write, limit: int) -> list[int]:
     """The ids of the ready tasks of the highest priority; among equals the oldest first."""
     s = write.snapshot
     due = fetch(s, _due, rows=limit)
-    shut = {row[0] for row in due if row[3] is not None and _is_shut(s, row[2], row[3])}
+    shut = {row[0] for row in due if row[3] is not None and _is_shut(write, row[2], row[3])}
     for row in due:
         if row[0] in shut:
             put_back(write, row[0], TaskStatus.WAITING, attempt=row[4])
@@ -33,14 +35,20 @@ def claimable(write: Write, limit: int) -> list[int]:
     return [row[0] for row in sorted(rows, key=lambda row: (-row[1], row[0]))[:limit]]
 
 
-def _is_shut(s: Snapshot, node_id: int, since: int) -> bool:
-    """Whether a task has opened before a node since it was claimed: what it rests on fell anew."""
-    return bool(fetch(s, _opened_before, node_id=node_id, since=since))
+def _is_shut(write: Write, node_id: int, since: int) -> bool:
+    """Whether a node must wait since what it rests on fell anew after its task was claimed.
+
+    That is: a task has opened before it, and something blocks its component.
+    """
+    s = write.snapshot
+    if not fetch(s, _opened_before, node_id=node_id, since=since):
+        return False
+    return bool(gates(write, [open_tasks(s, [node_id])[node_id].component_id]))
 
 
 def release_lease(write: Write, held: TaskRecord, attempt: int) -> bool:
     """Takes a lease away; returns whether the task is ready, or waits again for what fell anew."""
-    ready = not _is_shut(write.snapshot, held.node_id, held.claimed_at or write.instant)
+    ready = not _is_shut(write, held.node_id, held.claimed_at or write.instant)
     put_back(write, held.id, TaskStatus.READY if ready else TaskStatus.WAITING, attempt=attempt)
     return ready
 
