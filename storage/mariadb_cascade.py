@@ -13,7 +13,8 @@ from retrograph.rules.errors import RunTooLarge
 from retrograph.rules.plan import plan_hash
 from retrograph.storage.named import run_named
 from retrograph.storage.snapshot import Snapshot
-from retrograph.storage.task_records import Opening, openings_of
+from retrograph.storage.sweeps import openings_by
+from retrograph.storage.task_records import Opening
 from retrograph.storage.write import Write
 
 _SEEDS = {
@@ -70,13 +71,9 @@ class InDatabase:
         """Copies the rows where they are."""
         run_named(write.snapshot, "copy_impacts", run_id=run_id)
 
-    def openings(self, write: Write, run_id: int) -> list[Opening]:  # noqa: ARG002
-        """Read back: which of them lie where they are."""
-        rows = self.snapshot.connection.exec_driver_sql(
-            "SELECT i.node_id, i.kind, i.stored_after, n.pinned "
-            "FROM cascade_impact AS i JOIN node_state AS n ON n.id = i.node_id ORDER BY i.ordinal"
-        ).all()
-        return openings_of(run_id, [(*row,) for row in rows])
+    def openings(self, write: Write, run_id: int) -> list[Opening]:
+        """Read back from the impacts."""
+        return openings_by(write.snapshot, run_id)
 
     def swept(self) -> list[int]:
         """Read back as well."""
