@@ -13,8 +13,8 @@ from sqlalchemy import ColumnElement, Executable, Select, and_, func, select
 from retrograph.rules.edge_type import PROPAGATING
 from retrograph.rules.validity import SEVERITY, Validity
 from retrograph.storage.driven import drive
-from retrograph.storage.id_set import id_rows, pair_rows
-from retrograph.storage.prepared import Frame, fetch, prepared, scoped, within_scope
+from retrograph.storage.id_set import id_rows, instant_rows
+from retrograph.storage.prepared import Frame, fetch, lasted, prepared, scoped, within_scope
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import decision, edge, node_content, node_state, run, task
 from retrograph.storage.task_records import DecisionKind, TaskStatus
@@ -59,9 +59,8 @@ def disturbed(s: Snapshot, since: dict[int, int]) -> set[int]:
     """
     if not since:
         return set()
-    pairs = list(since.items())
     queries = (_changed_sources, _judged_sources, _roots, _given_states)
-    return {row[0] for query in queries for row in fetch(s, query, pairs=pairs)}
+    return {row[0] for query in queries for row in fetch(s, query, since=since)}
 
 
 @prepared
@@ -96,7 +95,7 @@ def _last_healthy(frame: Frame) -> Executable:  # noqa: ARG001
     return (
         select(ids.c.value, func.max(closed.c.valid_to))
         .select_from(drive(ids, (closed, closed.c.id == ids.c.value)))
-        .where(*within_scope(closed), closed.c.projected.in_(_HEALTHY))
+        .where(*within_scope(closed), lasted(closed), closed.c.projected.in_(_HEALTHY))
         .group_by(ids.c.value)
     )
 
@@ -104,20 +103,20 @@ def _last_healthy(frame: Frame) -> Executable:  # noqa: ARG001
 @prepared
 def _changed_sources(frame: Frame) -> Executable:  # noqa: ARG001
     contents = node_content.current
-    chosen, edges, pairs = _sources()
+    chosen, edges, since = _sources()
     joined = drive(edges, (contents, contents.c.id == edge.current.c.source_id))
     return chosen.select_from(joined).where(
-        *within_scope(contents), contents.c.valid_from >= pairs.c.second
+        *within_scope(contents), contents.c.valid_from >= since.c.period
     )
 
 
 @prepared
 def _judged_sources(frame: Frame) -> Executable:  # noqa: ARG001
-    chosen, edges, pairs = _sources()
+    chosen, edges, since = _sources()
     found = _all(decision.c.node_id == edge.current.c.source_id, *scoped(decision))
     judged = [int(DecisionKind.VERIFIED), int(DecisionKind.REPAIRED)]
     return chosen.select_from(drive(edges, (decision, found))).where(
-        decision.c.at >= pairs.c.second,
+        decision.c.at >= since.c.moment,
         decision.c.kind.in_(judged),
         decision.c.unchanged == 0,
     )
@@ -125,37 +124,39 @@ def _judged_sources(frame: Frame) -> Executable:  # noqa: ARG001
 
 @prepared
 def _roots(frame: Frame) -> Executable:  # noqa: ARG001
-    pairs = pair_rows()
-    found = _all(run.c.root_id == pairs.c.first, *scoped(run))
+    since = instant_rows()
+    found = _all(run.c.root_id == since.c.id, *scoped(run))
     return (
-        select(pairs.c.first)
+        select(since.c.id)
         .distinct()
-        .select_from(drive(pairs, (run, found)))
-        .where(run.c.executed_at >= pairs.c.second)
+        .select_from(drive(since, (run, found)))
+        .where(run.c.executed_at >= since.c.moment)
     )
 
 
 @prepared
 def _given_states(frame: Frame) -> Executable:  # noqa: ARG001
     """A state that no run gave, and that is not healthy, comes from an import."""
-    pairs, now, closed = pair_rows(), node_state.current, node_state.history
+    since, now, closed = instant_rows(), node_state.current, node_state.history
     ways = []
-    for states in (now, closed):
+    for states, length in ((now, ()), (closed, (lasted(closed),))):
         given = (
-            states.c.valid_from >= pairs.c.second,
+            states.c.valid_from >= since.c.period,
             states.c.run_id.is_(None),
             states.c.projected.not_in(_HEALTHY),
         )
-        joined = drive(pairs, (states, states.c.id == pairs.c.first))
-        ways.append(select(pairs.c.first).select_from(joined).where(*within_scope(states), *given))
+        joined = drive(since, (states, states.c.id == since.c.id))
+        ways.append(
+            select(since.c.id).select_from(joined).where(*within_scope(states), *length, *given)
+        )
     return ways[0].union_all(ways[1])
 
 
 def _sources() -> tuple[Select[Any], Any, Any]:
-    """The nodes of the pairs with the edges into them; the columns, the join, and the pairs."""
-    pairs, edges = pair_rows(), edge.current
-    joined = drive(pairs, (edges, _all(edges.c.target_id == pairs.c.first, *scoped(edges))))
-    return _propagating(select(pairs.c.first).distinct()), joined, pairs
+    """Nodes and instants with the edges into them: the columns, the join, and the instants."""
+    since, edges = instant_rows(), edge.current
+    joined = drive(since, (edges, _all(edges.c.target_id == since.c.id, *scoped(edges))))
+    return _propagating(select(since.c.id).distinct()), joined, since
 
 
 def _propagating(chosen: Select[Any]) -> Select[Any]:

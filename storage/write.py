@@ -116,7 +116,7 @@ class Write:
 
 
 def take_ids(write: Write, name: str, count: int) -> range:
-    """The next `count` ids of a sequence (`node`, `edge`, `evidence` or `run`), ascending."""
+    """The next `count` ids of a sequence (`node`, `edge`, `task` and so on), ascending."""
     snapshot = write.snapshot
     first = snapshot.profile.take_ids(snapshot.connection, name, count)
     return range(first, first + count)

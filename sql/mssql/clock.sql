@@ -103,7 +103,7 @@ WHERE TenantId = :tenant_id
 SELECT CAST(@@DBTS AS BIGINT) AS LastToken, CAST(MIN_ACTIVE_ROWVERSION() AS BIGINT) AS LeastActive
 
 -- name: take_ids
--- The first of as many ids in a row as are asked for, of Memory.NodeIds, EdgeIds, EvidenceIds or RunIds.
+-- The first of as many ids in a row as are asked for, of one of the sequences (Memory.NodeIds and so on).
 SET NOCOUNT ON;
 DECLARE @First SQL_VARIANT;
 EXEC sys.sp_sequence_get_range @sequence_name = :sequence, @range_size = :count,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
-from tests.tsql.catalogue import options, text_of
+from tests.tsql.catalogue import added_predicates, options, text_of
 from tests.tsql.errors import ServerError
 from tests.tsql.schema import Column, Schema, Stored
 from tests.tsql.sqlite_text import Translator
@@ -19,7 +19,8 @@ from tests.tsql.values import END_OF_TIME, instant
 
 KNOWN = frozenset(
     {
-        "CheckConstraintDefinition", "ColumnDefinition", "ColumnDefinitionBase",
+        "AlterSecurityPolicyStatement", "CheckConstraintDefinition", "ColumnDefinition",
+        "ColumnDefinitionBase",
         "ColumnWithSortOrder", "CreateFunctionStatement", "CreateIndexStatement",
         "CreateProcedureStatement", "CreateSchemaStatement", "CreateSecurityPolicyStatement",
         "CreateSequenceStatement", "CreateTableStatement", "DataCompressionOption",
@@ -74,6 +75,7 @@ class Definitions:
         self._script = script
         self._text = Translator(script, schema)
         self.ways: dict[str, Callable[[Schema, Node], Defined]] = {
+            "AlterSecurityPolicyStatement": self._predicates,
             "CreateFunctionStatement": self._routine,
             "CreateIndexStatement": self._index,
             "CreateProcedureStatement": self._routine,
@@ -159,8 +161,11 @@ class Definitions:
         states = {str(o.OptionKind): str(o.OptionState) for o in node.SecurityPolicyOptions}
         if states.get("State") != "On":
             raise NotImplementedError("a security policy that is not switched on")
+        return self._predicates(schema, node)
+
+    def _predicates(self, schema: Schema, node: Node) -> Defined:
         guards, triggers = dict(schema.guards), list[str]()
-        for action in node.SecurityPredicateActions:
+        for action in added_predicates(node):
             table = schema.table(_own_name(schema, action.TargetObjectName))
             (argument,) = action.FunctionCall.Parameters
             condition = _predicate(schema, str(action.FunctionCall.FunctionName.Value))
