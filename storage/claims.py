@@ -10,11 +10,11 @@ from sqlalchemy import ColumnElement, Executable, Select, bindparam, or_, select
 from retrograph.rules.edge_type import PROPAGATING, EdgeType
 from retrograph.rules.validity import Validity
 from retrograph.storage.gates import gates
-from retrograph.storage.open_work import open_tasks
+from retrograph.storage.open_work import is_open, open_tasks
 from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import edge, node_content, node_state, task
-from retrograph.storage.task_records import LAST_OPEN, TaskRecord, TaskStatus
+from retrograph.storage.task_records import TaskRecord, TaskStatus
 from retrograph.storage.versions import open_next
 from retrograph.storage.write import Write
 
@@ -138,7 +138,7 @@ def _claim() -> Select[Any]:
 @prepared
 def _opened_before(frame: Frame) -> Executable:  # noqa: ARG001
     edges = edge.current
-    behind = (_table.c.node_id == edges.c.source_id) & (_table.c.status <= LAST_OPEN)
+    behind = (_table.c.node_id == edges.c.source_id) & is_open(_table)
     tenant, fleet = scoped(_table)
     return (
         select(edges.c.source_id)

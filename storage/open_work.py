@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, select
+from sqlalchemy import ColumnElement, Executable, FromClause, SmallInteger, literal_column, select
 
 from retrograph.rules.edge_type import PROPAGATING
 from retrograph.storage.driven import drive
@@ -75,8 +75,10 @@ def _by_node(rows: Iterable[tuple[Any, ...]]) -> dict[int, OpenTask]:
     }
 
 
-def _is_open() -> ColumnElement[bool]:
-    return _table.c.status <= LAST_OPEN
+def is_open(tasks: FromClause) -> ColumnElement[bool]:
+    """Whether a task is open; not bound, since partial indexes are chosen by these very words."""
+    opened: ColumnElement[bool] = tasks.c.status <= literal_column(str(LAST_OPEN), SmallInteger)
+    return opened
 
 
 _COLUMNS = (
@@ -91,14 +93,14 @@ _COLUMNS = (
 
 @prepared
 def _any(frame: Frame) -> Executable:  # noqa: ARG001 (writers read the present, here and below)
-    return select(_table.c.id).where(*scoped(_table), _is_open()).limit(1)
+    return select(_table.c.id).where(*scoped(_table), is_open(_table)).limit(1)
 
 
 @prepared
 def _of_nodes(frame: Frame) -> Executable:  # noqa: ARG001
     ids = id_rows()
     tenant, fleet = scoped(_table)
-    found = (_table.c.node_id == ids.c.value) & tenant & fleet & _is_open()
+    found = (_table.c.node_id == ids.c.value) & tenant & fleet & is_open(_table)
     return select(*_COLUMNS).select_from(drive(ids, (_table, found)))
 
 
@@ -106,7 +108,7 @@ def _of_nodes(frame: Frame) -> Executable:  # noqa: ARG001
 def _of_components(frame: Frame) -> Executable:  # noqa: ARG001
     ids = id_rows()
     tenant, fleet = scoped(_table)
-    found = (_table.c.component_id == ids.c.value) & tenant & fleet & _is_open()
+    found = (_table.c.component_id == ids.c.value) & tenant & fleet & is_open(_table)
     return select(*_COLUMNS).select_from(drive(ids, (_table, found)))
 
 
@@ -142,7 +144,7 @@ def _between(near: ColumnElement[int], far: ColumnElement[int]) -> Executable:
             drive(
                 ids,
                 (edges, (near == ids.c.value) & tenant & fleet),
-                (_table, (_table.c.node_id == far) & task_tenant & task_fleet & _is_open()),
+                (_table, (_table.c.node_id == far) & task_tenant & task_fleet & is_open(_table)),
             )
         )
         .where(edges.c.type.in_(_TYPES), edges.c.target_id != edges.c.source_id)

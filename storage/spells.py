@@ -14,21 +14,13 @@ from retrograph.rules.edge_type import PROPAGATING
 from retrograph.rules.validity import SEVERITY, Validity
 from retrograph.storage.driven import drive
 from retrograph.storage.id_set import id_rows, instant_rows
+from retrograph.storage.open_work import is_open
 from retrograph.storage.prepared import Frame, fetch, lasted, prepared, scoped, within_scope
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import decision, edge, node_content, node_state, run, task
 from retrograph.storage.task_records import DecisionKind, TaskStatus
 
 _HEALTHY = [int(each) for each in Validity if not SEVERITY[each]]
-_UNCLAIMED = [
-    int(each)
-    for each in (
-        TaskStatus.WAITING,
-        TaskStatus.READY,
-        TaskStatus.BACKING_OFF,
-        TaskStatus.DEAD_LETTER,
-    )
-]
 _TYPES = [int(kind) for kind in PROPAGATING]
 
 
@@ -72,7 +64,7 @@ def _dependents(frame: Frame) -> Executable:  # noqa: ARG001 (the present is rea
         (tasks, _all(tasks.c.node_id == edges.c.target_id, *scoped(tasks))),
     )
     return _propagating(select(tasks.c.node_id).distinct().select_from(joined)).where(
-        tasks.c.status.in_(_UNCLAIMED)
+        is_open(tasks), tasks.c.status != int(TaskStatus.LEASED)
     )
 
 

@@ -14,12 +14,13 @@ from retrograph.storage.driven import drive
 from retrograph.storage.edges import neighbours
 from retrograph.storage.filters import TaskFilter
 from retrograph.storage.id_set import id_rows
+from retrograph.storage.open_work import is_open
 from retrograph.storage.pages import page_of
 from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
 from retrograph.storage.records import Direction, Page
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import task
-from retrograph.storage.task_records import LAST_OPEN, TaskRecord, TaskStatus
+from retrograph.storage.task_records import TaskRecord, TaskStatus
 
 _COLUMNS = (
     "id",
@@ -113,7 +114,7 @@ def _open_of(frame: Frame) -> Executable:
     def build(arm: Arm) -> Select[Any]:
         joined = drive(ids, (arm.table, arm.c.node_id == ids.c.value))
         chosen = select(*_columns(arm)).select_from(joined)
-        return chosen.where(*scoped(arm), arm.c.status <= LAST_OPEN)
+        return chosen.where(*scoped(arm), is_open(arm))
 
     return over_arms(frame.arms(task), build)
 
