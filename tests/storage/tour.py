@@ -9,6 +9,8 @@ from functools import partial
 from retrograph.resolvers import edges, events, nodes, previews, runs, walks
 from retrograph.resolvers.add_evidence import add_evidence
 from retrograph.resolvers.changes import list_changes
+from retrograph.resolvers.claim_revalidations import extend_lease, requeue_revalidation
+from retrograph.resolvers.complete_revalidation import Outcome
 from retrograph.resolvers.inputs import Invalidation, NodeInput, OnChange, Supersession
 from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.pin_node import pin_node
@@ -19,12 +21,19 @@ from retrograph.resolvers.supersede import supersede
 from retrograph.resolvers.unlink_nodes import unlink_nodes
 from retrograph.rules.cascade import ImpactKind
 from retrograph.rules.edge_type import EdgeType
+from retrograph.rules.judgement import MOST_ATTEMPTS
 from retrograph.rules.validity import Validity
-from retrograph.storage.filters import NodeFilter, RunFilter
+from retrograph.storage.claims import put_back
+from retrograph.storage.decisions import page_decisions
+from retrograph.storage.filters import NodeFilter, RunFilter, TaskFilter
 from retrograph.storage.records import Direction, EventType, NodeKind, NodeRef, RunStatus
+from retrograph.storage.task_records import OPEN, TaskRecord, TaskStatus
+from retrograph.storage.tasks import blocking, page_tasks
+from retrograph.storage.write import Write
 from tests.memory import NEW, Memory, ref
 from tests.resolvers.files import edge, evidence, exported, load, node
 from tests.resolvers.files import invalidate as fall
+from tests.work import Work
 
 Ids = tuple[int, ...]
 TYPES = tuple(EdgeType)
@@ -38,6 +47,7 @@ class Made:
     edges: Ids
     run: int
     began: int
+    task: int
 
 
 def write_all(scope: Scope, fleet: int) -> Made:
@@ -59,13 +69,41 @@ def write_all(scope: Scope, fleet: int) -> Made:
     revert_run(scope, fleet, run.id)
     supersede(scope, fleet, Supersession(ref("x"), NodeInput("x2", kind=NodeKind.RULE), "newer"))
     unlink_nodes(scope, fleet, [linked.edges[0].id])
+    task = _judge_all(Work(memory))
     made = memory.nodes()
     return Made(
         tuple(made[key].id for key in ("x", "y", "z", "old")),
         tuple(each.id for each in linked.edges),
         run.id,
         began,
+        task,
     )
+
+
+def _judge_all(work: Work) -> int:
+    """Revalidates by every way there is; returns a task."""
+    memory, scope, fleet = work.memory, work.memory.scope, work.memory.fleet
+    memory.put(*(NodeInput(key, kind=NEW) for key in ("j1", "j2", "j3", "j4")))
+    memory.link("j1 DERIVED_FROM j2", "j2 REQUIRES j3", "j3 SUPPORTED_BY j4")
+    memory.fell("j1", Validity.DEFINITELY_STALE)
+    memory.link("j3 OBSERVED_FROM j2")
+    for attempt in range(MOST_ATTEMPTS):
+        failed = work.complete(work.hold("j1"), Outcome.ERROR).task
+        if attempt + 1 < MOST_ATTEMPTS:
+            ready = partial(_make_ready, failed)
+            scope.write(fleet, ready)
+    requeue_revalidation(scope, fleet, failed.id)
+    held = work.claim()["j1"]
+    extend_lease(scope, fleet, held.id, held.lease_token or "")
+    work.complete(held, Outcome.VERIFIED, unchanged=True)
+    work.repair("j1", unchanged=True)
+    memory.fell("j3", Validity.DEFINITELY_STALE)
+    work.judge("j3", Outcome.REFUTED)
+    return held.id
+
+
+def _make_ready(failed: TaskRecord, write: Write) -> None:
+    put_back(write, failed.id, TaskStatus.READY, attempt=failed.attempt)
 
 
 def _lines(**more: object) -> list[tuple[str, dict[str, object]]]:
@@ -127,8 +165,19 @@ def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope],
         "runs loaded": lambda s: runs.load_runs(s, fleet, at, [made.run]),
         "impacts": lambda s: runs.impacts_of(s, fleet, at, [made.run], first),
         "impact paths": lambda s: runs.impact_paths(s, fleet, at, [(made.run, 0)], first),
+        "tasks": lambda s: _tasks(s, fleet, TaskFilter(), at),
+        "tasks by status": lambda s: _tasks(s, fleet, TaskFilter(frozenset(OPEN)), at),
+        "tasks of a node": lambda s: _tasks(s, fleet, TaskFilter(node_id=made.nodes[0]), at),
         "an export": lambda s: exported(s, fleet, at),
     }
+
+
+def _tasks(scope: Scope, fleet: int, filter: TaskFilter, at: int | None) -> object:
+    with scope.snapshot(fleet, at) as s:
+        page = page_tasks(s, filter, 50, None)
+        around = blocking(s, [each.node_id for each in page.rows])
+        told = [page_decisions(s, None, 50, None), page_decisions(s, 1, 50, None)]
+        return page, around, told
 
 
 def _nodes(fleet: int, filter: NodeFilter, at: int | None, scope: Scope) -> object:
