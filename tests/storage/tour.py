@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,6 +22,7 @@ from retrograph.resolvers.supersede import supersede
 from retrograph.resolvers.unlink_nodes import unlink_nodes
 from retrograph.rules.cascade import ImpactKind
 from retrograph.rules.edge_type import EdgeType
+from retrograph.rules.errors import Overtaken
 from retrograph.rules.judgement import MOST_ATTEMPTS
 from retrograph.rules.validity import Validity
 from retrograph.storage.claims import put_back
@@ -98,7 +100,15 @@ def _judge_all(work: Work) -> int:
     work.complete(held, Outcome.VERIFIED, unchanged=True)
     work.repair("j1", unchanged=True)
     memory.fell("j3", Validity.DEFINITELY_STALE)
+    overtaken = work.hold("j3")
+    memory.put(NodeInput("j2", payload=1), on_change=OnChange.KEEP)
+    with suppress(Overtaken):
+        work.complete(overtaken, Outcome.VERIFIED)
     work.judge("j3", Outcome.REFUTED)
+    memory.put(NodeInput("k1", kind=NEW), NodeInput("k2", kind=NEW))
+    memory.link("k1 DERIVED_FROM k2")
+    memory.fell("k1", Validity.DEFINITELY_STALE)
+    work.judge("k1", unchanged=True)
     return held.id
 
 
