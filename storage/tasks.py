@@ -114,7 +114,7 @@ def _open_of(frame: Frame) -> Executable:
     def build(arm: Arm) -> Select[Any]:
         joined = drive(ids, (arm.table, arm.c.node_id == ids.c.value))
         chosen = select(*_columns(arm)).select_from(joined)
-        return chosen.where(*scoped(arm), is_open(arm))
+        return chosen.where(*scoped(arm), is_open(arm.table))
 
     return over_arms(frame.arms(task), build)
 

@@ -101,7 +101,8 @@ def test_a_lease_ends_by_the_clock_and_then_another_may_claim(
     assert theirs.lease_token != mine.lease_token
     refused(line, LeaseLost, lambda: line.complete(mine, Outcome.VERIFIED))
     line.complete(theirs, Outcome.VERIFIED)
-    assert refused(line, TaskClosed, lambda: line.complete(theirs, Outcome.VERIFIED))
+    again = refused(line, TaskClosed, lambda: line.complete(theirs, Outcome.VERIFIED))
+    assert "VERIFIED" in again.message
 
 
 def test_a_late_answer_counts_for_nothing_though_nobody_else_has_the_task(
@@ -254,10 +255,10 @@ def test_an_error_is_tried_again_later_and_later_and_then_given_up(
 
 def dead_letter(work: Work, clock: ManualClock, key: str) -> int:
     """Lets the judgement of a node fail until it is given up; returns its task."""
-    for _ in range(5):
+    for _ in range(4):
         done = work.complete(work.claim()[key], Outcome.ERROR)
         clock.now = max(clock.now, done.task.due_at or 0)
-    return done.task.id
+    return work.complete(work.claim()[key], Outcome.ERROR).task.id
 
 
 def test_a_dead_letter_is_requeued_with_all_its_attempts(line: Work, clock: ManualClock) -> None:
@@ -303,10 +304,10 @@ def test_a_judgement_is_overtaken_by_a_change_of_what_the_node_rests_on(
     for change in (other_content, new_edge, pinned_source, removed_edge):
         mine = line.hold("b")
         change()
-        for _ in range(2):
-            with pytest.raises((Overtaken, LeaseLost)) as caught:
-                line.complete(mine, Outcome.VERIFIED)
-        assert caught.type is LeaseLost
+        with pytest.raises(Overtaken):
+            line.complete(mine, Outcome.VERIFIED)
+        with pytest.raises(LeaseLost):
+            line.complete(mine, Outcome.VERIFIED)
         assert line.stand() == {"b": "READY", "c": "WAITING"}
         assert line.open()["b"].id == mine.id
     line.judge("b")

@@ -23,7 +23,6 @@ from retrograph.resolvers.unlink_nodes import unlink_nodes
 from retrograph.rules.cascade import ImpactKind
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.errors import Overtaken
-from retrograph.rules.judgement import MOST_ATTEMPTS
 from retrograph.rules.validity import Validity
 from retrograph.storage.claims import put_back
 from retrograph.storage.decisions import page_decisions
@@ -89,11 +88,10 @@ def _judge_all(work: Work) -> int:
     memory.link("j1 DERIVED_FROM j2", "j2 REQUIRES j3", "j3 SUPPORTED_BY j4")
     memory.fell("j1", Validity.DEFINITELY_STALE)
     memory.link("j3 OBSERVED_FROM j2")
-    for attempt in range(MOST_ATTEMPTS):
+    failed = work.complete(work.hold("j1"), Outcome.ERROR).task
+    while failed.status is TaskStatus.BACKING_OFF:
+        scope.write(fleet, partial(_make_ready, failed))
         failed = work.complete(work.hold("j1"), Outcome.ERROR).task
-        if attempt + 1 < MOST_ATTEMPTS:
-            ready = partial(_make_ready, failed)
-            scope.write(fleet, ready)
     requeue_revalidation(scope, fleet, failed.id)
     held = work.claim()["j1"]
     extend_lease(scope, fleet, held.id, held.lease_token or "")
