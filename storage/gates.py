@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from sqlalchemy import Executable, bindparam, delete, select, update
+from sqlalchemy import Executable, select
 
 from retrograph.storage.bulk import insert_rows
 from retrograph.storage.driven import drive
-from retrograph.storage.id_set import id_rows, id_set
+from retrograph.storage.id_set import id_rows
 from retrograph.storage.prepared import Frame, fetch, prepared, scoped
+from retrograph.storage.set_writes import delete_named, update_paired
 from retrograph.storage.tables import task_gate
 from retrograph.storage.write import Write
 
@@ -39,14 +40,7 @@ def put_gates(write: Write, blockers: Mapping[int, int]) -> None:
 def drop_gates(write: Write, components: Collection[int]) -> None:
     """Takes the gates of components away, where they have one."""
     if components:
-        s = write.snapshot
-        s.connection.execute(
-            delete(task_gate).where(
-                task_gate.c.tenant_id == s.tenant_id,
-                task_gate.c.fleet_id == s.fleet_id,
-                task_gate.c.component_id.in_(id_set(components)),
-            )
-        )
+        delete_named(write.snapshot, task_gate.c.component_id, components)
 
 
 def shift_gates(write: Write, changes: Mapping[int, int]) -> set[int]:
@@ -57,26 +51,11 @@ def shift_gates(write: Write, changes: Mapping[int, int]) -> set[int]:
     blocked = {component for component in after if component not in before and after[component]}
     drop_gates(write, freed)
     put_gates(write, {component: after[component] for component in blocked})
-    moved = [
-        {"the_component": component, "the_count": after[component]}
-        for component, count in before.items()
-        if after[component] not in {0, count}
-    ]
+    moved = {each: after[each] for each in before if after[each] not in {0, before[each]}}
     if moved:
-        write.snapshot.connection.execute(_shift(write), moved)
+        key, blockers = task_gate.c.component_id, task_gate.c.blockers
+        update_paired(write.snapshot, key, blockers, moved)
     return freed
-
-
-def _shift(write: Write) -> Executable:
-    return (
-        update(task_gate)
-        .where(
-            task_gate.c.tenant_id == write.snapshot.tenant_id,
-            task_gate.c.fleet_id == write.snapshot.fleet_id,
-            task_gate.c.component_id == bindparam("the_component"),
-        )
-        .values(blockers=bindparam("the_count"))
-    )
 
 
 @prepared
