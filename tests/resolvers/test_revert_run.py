@@ -18,6 +18,7 @@ from retrograph.storage.verdicts import InMemory
 from retrograph.storage.write import Write
 from tests.dump import dump
 from tests.memory import NEW, Memory, ref
+from tests.work import Work
 
 
 @pytest.fixture
@@ -381,3 +382,18 @@ def test_a_bad_reason_changes_nothing(chain: Memory) -> None:
     with pytest.raises(InvalidInput):
         revert(chain, felled, "\0")
     assert dump(chain.store) == before
+
+
+def test_reverting_a_revert_leaves_alone_what_was_judged_since(memory: Memory) -> None:
+    memory.plant("a")
+    work = Work(memory)
+    memory.fell("a", Validity.DEFINITELY_STALE)
+    work.judge("a")
+    fallen = memory.fell("a", Validity.POTENTIALLY_STALE)
+    back = revert_run(memory.scope, 1, fallen.id)
+    assert memory.states() == {"a": "REVALIDATED"}
+    memory.fell("a", Validity.DEFINITELY_STALE)
+    work.judge("a")
+    again = revert_run(memory.scope, 1, back.run.id)
+    assert (again.restored, again.left_alone) == ([], [memory.node("a").id])
+    assert memory.states() == {"a": "REVALIDATED"}
