@@ -34,6 +34,8 @@ TABLES = {
     "idempotency": "IdempotencyKeys",
     "task_gate": "TaskGates",
     "decision": "Decisions",
+    "scheduled_invalidation": "ScheduledInvalidations",
+    "tenant": "Tenants",
     **_VERSIONED,
     **{f"{name}_history": f"{named}History" for name, named in _VERSIONED.items()},
 }

@@ -1,4 +1,4 @@
--- What must be judged again: tasks, the gates they wait behind, decisions.
+-- What must be judged again: tasks, the gates they wait behind, decisions; and runs that wait for their hour.
 -- One open task a node. Status: 1 waiting, 2 ready, 3 leased, 4 backing off, 5 dead letter; closed from 6 on.
 -- DueAt is when a lease ends or a back-off is over. ComponentId names the strongly connected component of open
 -- tasks that this one belongs to; a component without a gate is ready, or further. Awaiting: opened by a
@@ -116,6 +116,50 @@ CREATE TABLE Memory.Decisions (
 CREATE INDEX IX_Decisions_Tenant_Fleet ON Memory.Decisions (TenantId, FleetId, Id);
 CREATE INDEX IX_Decisions_Node ON Memory.Decisions (TenantId, FleetId, NodeId, At);
 GO
+-- Invalidations that wait for their hour; a sweeper runs them then. Outcome: 1 executed, 2 failed, 3 cancelled.
+CREATE TABLE Memory.ScheduledInvalidations (
+    Id BIGINT NOT NULL CONSTRAINT PK_ScheduledInvalidations PRIMARY KEY,
+    TenantId BIGINT NOT NULL,
+    FleetId BIGINT NOT NULL,
+    NodeId BIGINT NOT NULL,
+    Effect SMALLINT NOT NULL,
+    Reason NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    EffectiveAt DATETIME2(6) NOT NULL,
+    RequestedAt DATETIME2(6) NOT NULL,
+    [Key] NVARCHAR(2000) COLLATE Latin1_General_100_BIN2 NULL,
+    RequestHash NVARCHAR(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    ExpectedPlan NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NULL,
+    ExpectedVersion NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NULL,
+    Outcome SMALLINT NULL CONSTRAINT CK_ScheduledInvalidations_Outcome CHECK (Outcome BETWEEN 1 AND 3),
+    SettledAt DATETIME2(6) NULL,
+    RunId BIGINT NULL,
+    FailureCode NVARCHAR(64) COLLATE Latin1_General_100_BIN2 NULL,
+    Failure NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NULL,
+    KeyHash AS CAST(HASHBYTES('SHA2_256', [Key]) AS BINARY(32)) PERSISTED,
+    RowToken ROWVERSION NOT NULL
+);
+CREATE UNIQUE INDEX IX_ScheduledInvalidations_Key ON Memory.ScheduledInvalidations (TenantId, FleetId, KeyHash)
+    INCLUDE ([Key]) WHERE [Key] IS NOT NULL;
+CREATE INDEX IX_ScheduledInvalidations_Tenant_Fleet ON Memory.ScheduledInvalidations (TenantId, FleetId, Id);
+CREATE INDEX IX_ScheduledInvalidations_Due ON Memory.ScheduledInvalidations
+    (TenantId, FleetId, EffectiveAt, Id) WHERE Outcome IS NULL;
+CREATE INDEX IX_NodeContents_Expiring ON Memory.NodeContents (TenantId, FleetId, ExpiresAt, Id)
+    WHERE ExpiresAt IS NOT NULL;
+GO
+-- Every tenant that has a fleet, for what looks after all of them: no session sees another's fleets. Nothing
+-- else is told here, so no policy guards it. A tenant that is entered again is ignored.
+CREATE TABLE Memory.Tenants (
+    TenantId BIGINT NOT NULL CONSTRAINT PK_Tenants PRIMARY KEY WITH (IGNORE_DUP_KEY = ON)
+);
+GO
+-- Which process does a job that only one of many may do, and until when. Who enters it again is ignored.
+CREATE TABLE Memory.Leadership (
+    Name NVARCHAR(40) COLLATE Latin1_General_100_BIN2 NOT NULL
+        CONSTRAINT PK_Leadership PRIMARY KEY WITH (IGNORE_DUP_KEY = ON),
+    Holder NVARCHAR(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    ExpiresAt DATETIME2(6) NOT NULL
+);
+GO
 ALTER SECURITY POLICY Memory.TenantPolicy
     ADD FILTER PREDICATE Memory.TenantPredicate(TenantId) ON Memory.Tasks,
     ADD BLOCK PREDICATE Memory.TenantPredicate(TenantId) ON Memory.Tasks,
@@ -123,4 +167,6 @@ ALTER SECURITY POLICY Memory.TenantPolicy
     ADD BLOCK PREDICATE Memory.TenantPredicate(TenantId) ON Memory.TaskGates,
     ADD FILTER PREDICATE Memory.TenantPredicate(TenantId) ON Memory.Decisions,
     ADD BLOCK PREDICATE Memory.TenantPredicate(TenantId) ON Memory.Decisions,
+    ADD FILTER PREDICATE Memory.TenantPredicate(TenantId) ON Memory.ScheduledInvalidations,
+    ADD BLOCK PREDICATE Memory.TenantPredicate(TenantId) ON Memory.ScheduledInvalidations,
     ADD FILTER PREDICATE Memory.TenantPredicate(TenantId) ON Memory.TasksHistory;

@@ -87,8 +87,10 @@ WHERE TenantId = :tenant_id
   AND FleetId IN (SELECT CAST(j.value AS BIGINT) FROM OPENJSON(:fleet_ids) AS j)
 
 -- name: create_fleets
--- New fleets start their clocks with the transaction that makes them, so move_clocks leaves them out.
+-- New fleets start their clocks with the transaction that makes them, so move_clocks leaves them out. Their
+-- tenant may be in the directory already: its key ignores what is there.
 SET NOCOUNT ON;
+INSERT INTO Memory.Tenants (TenantId) VALUES (:tenant_id);
 INSERT INTO Memory.Fleets (TenantId, FleetId, CreatedAt)
 SELECT :tenant_id, CAST(j.value AS BIGINT), SYSUTCDATETIME() FROM OPENJSON(:fleet_ids) AS j;
 UPDATE Memory.Fleets

@@ -25,6 +25,7 @@ KNOWN = frozenset(
         "CreateProcedureStatement", "CreateSchemaStatement", "CreateSecurityPolicyStatement",
         "CreateSequenceStatement", "CreateTableStatement", "DataCompressionOption",
         "DataTypeSequenceOption", "DefaultConstraintDefinition", "FunctionOption",
+        "IgnoreDupKeyIndexOption",
         "IndexDefinition", "NullableConstraintDefinition", "ProcedureParameter",
         "ProcedureReference", "RetentionPeriodDefinition", "ScalarExpressionSequenceOption",
         "SchemaDeclarationItemOpenjson", "SelectFunctionReturnType", "SequenceOption",
@@ -145,7 +146,8 @@ class Definitions:
         columns = _column_list(node.Columns)
         # SQLite takes no computed column into a primary key.
         key = "PRIMARY KEY" if node.IsPrimaryKey and len(columns) < 2 else "UNIQUE"
-        return f"{name}{key}" + (f" ({', '.join(columns)})" if columns else "")
+        doubles = " ON CONFLICT IGNORE" if _ignores_doubles(node) else ""
+        return f"{name}{key}" + (f" ({', '.join(columns)})" if columns else "") + doubles
 
     def _index(self, schema: Schema, node: Node) -> Defined:
         table = schema.table(_own_name(schema, node.OnName))
@@ -207,6 +209,11 @@ def _column(node: Node) -> Column:
 
 def _column_list(columns: Node) -> list[str]:
     return [f"[{column_path(each.Column)[-1]}]" for each in columns]
+
+
+def _ignores_doubles(key: Node) -> bool:
+    options = [option for option in key.IndexOptions if str(option.OptionKind) == "IgnoreDupKey"]
+    return any(str(option.OptionState) == "On" for option in options)
 
 
 def _period(body: Node) -> tuple[str, str] | None:

@@ -50,7 +50,7 @@ def test_what_is_versioned_and_guarded(schema: Catalogue) -> None:
     assert versioned == set(VERSIONED)
     assert schema.histories() == {f"{name}History" for name in VERSIONED}
     guarded = {name for name in schema.tables if schema.guarded(name)}
-    assert schema.tables.keys() - guarded == {"SchemaMigration"}
+    assert schema.tables.keys() - guarded == {"Leadership", "SchemaMigration", "Tenants"}
     assert schema.filtered == guarded
     assert schema.blocked == guarded - schema.histories()
 
