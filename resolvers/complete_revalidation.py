@@ -10,7 +10,7 @@ from retrograph.resolvers.leases import TASK, held_task
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.cascade import Seeds
 from retrograph.rules.errors import InvalidInput, Overtaken, RequirementDead
-from retrograph.rules.judgement import after_error
+from retrograph.rules.judgement import Retry, after_error
 from retrograph.rules.limits import MAX_BATCH, check_confidence, check_text
 from retrograph.rules.validity import Validity
 from retrograph.storage.cascades import RunOrder, record_run
@@ -121,7 +121,7 @@ def _verify(write: Write, task: TaskRecord, node: NodeRecord, completion: Comple
     base = node.base_confidence if completion.confidence is None else completion.confidence
     mine = open_tasks(write.snapshot, [node.id])[node.id]
     end_tasks(write, [mine], TaskStatus.VERIFIED)
-    confidence = revalidate(write, node, base)
+    confidence = revalidate(write, node, base, task.id)
     _record(write, task, completion, DecisionKind.VERIFIED, confidence=confidence)
     healed = cut_off(write, node.id) if completion.unchanged else []
     release(write, [mine, *healed])
@@ -131,7 +131,7 @@ def _verify(write: Write, task: TaskRecord, node: NodeRecord, completion: Comple
 def _refute(write: Write, task: TaskRecord, node: NodeRecord, completion: Completion) -> RunRecord:
     mine = open_tasks(write.snapshot, [node.id])[node.id]
     end_tasks(write, [mine], TaskStatus.REFUTED)
-    write.emit(EventType.NODE_REFUTED, node_id=node.id)
+    write.emit(EventType.NODE_REFUTED, node_id=node.id, task_id=task.id)
     fallen = write.cascade(Seeds(roots={node.id: Validity.INVALID}))
     order = RunOrder(node.id, Validity.INVALID, completion.note or REASON)
     run = record_run(write, order, fallen, ended=[mine])
@@ -144,11 +144,15 @@ def _put_off(write: Write, task: TaskRecord, completion: Completion) -> None:
     _record(write, task, completion, DecisionKind.ERROR)
     if retry.delay is None:
         put_back(write, task.id, TaskStatus.DEAD_LETTER, attempt=retry.attempt)
-        write.emit(EventType.REVALIDATION_DEAD_LETTERED, node_id=task.node_id)
+        _tell_error(write, EventType.REVALIDATION_DEAD_LETTERED, task, retry)
         return
     due_at = write.instant + retry.delay
     put_back(write, task.id, TaskStatus.BACKING_OFF, attempt=retry.attempt, due_at=due_at)
-    write.emit(EventType.REVALIDATION_RETRY_SCHEDULED, node_id=task.node_id)
+    _tell_error(write, EventType.REVALIDATION_RETRY_SCHEDULED, task, retry)
+
+
+def _tell_error(write: Write, kind: EventType, task: TaskRecord, retry: Retry) -> None:
+    write.emit(kind, node_id=task.node_id, task_id=task.id, attempt=retry.attempt)
 
 
 def _record(

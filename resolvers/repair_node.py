@@ -68,8 +68,8 @@ def _repair(
     write: Write, node: NodeRecord, mine: list[OpenTask], reason: str, *, unchanged: bool
 ) -> list[int]:
     end_tasks(write, mine, TaskStatus.VERIFIED)
-    confidence = revalidate(write, node, node.base_confidence)
     kind, task_id = DecisionKind.REPAIRED, mine[0].id if mine else None
+    confidence = revalidate(write, node, node.base_confidence, task_id)
     record_decisions(
         write,
         [Decision(kind, node.id, task_id, unchanged=unchanged, confidence=confidence, note=reason)],

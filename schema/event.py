@@ -6,14 +6,15 @@ import asyncio
 from collections.abc import Sequence
 from typing import TypeVar
 
+import orjson
 import strawberry
 
 from retrograph.rules.cursor import encode_event_cursor
-from retrograph.schema import node, run
+from retrograph.schema import node, run, task
 from retrograph.schema.connection import Connection, connect
 from retrograph.schema.context import Info
 from retrograph.schema.enums import EventType
-from retrograph.schema.links import NodeLink, RunLink
+from retrograph.schema.links import NodeLink, RunLink, TaskLink
 from retrograph.schema.loaders import GroupLoader
 from retrograph.schema.scalars import JSON, DateTime
 from retrograph.storage.records import EventRecord, Page
@@ -34,7 +35,8 @@ class Event:
     detail: JSON | None = strawberry.field(
         description=(
             "More of it. For NODE_STALE and PINNED_NODE_REVIEW: `from`, `to` and `depth` of the "
-            "impact."
+            "impact. For events of tasks: `taskId`, and after an error how many have failed, "
+            "`attempt`."
         )
     )
 
@@ -49,6 +51,12 @@ class Event:
         ahead = {each.run_id for each in self.ahead}
         found = await _find(info.context.loaders.runs, self.record, self.record.run_id, ahead)
         return None if found is None else run.InvalidationRun.of(found)
+
+    @strawberry.field(description="The task that it is about, as of `at`.")
+    async def task(self, info: Info) -> TaskLink | None:
+        ahead = {_task_id(each) for each in self.ahead}
+        found = await _find(info.context.loaders.tasks, self.record, _task_id(self.record), ahead)
+        return None if found is None else task.RevalidationTask.of(found)
 
     @classmethod
     def of(cls, record: EventRecord, ahead: Sequence[EventRecord] = ()) -> Event:
@@ -87,6 +95,12 @@ def event_connection(page: Page[EventRecord], after: str | None) -> Connection[E
         lambda row: encode_event_cursor(row.at, row.ordinal),
         has_previous=after is not None,
     )
+
+
+def _task_id(record: EventRecord) -> int | None:
+    """The task that the detail of an event names."""
+    told = {} if record.detail is None else orjson.loads(record.detail)
+    return int(told["taskId"]) if "taskId" in told else None
 
 
 async def _find(

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from strawberry.dataloader import DataLoader
 
-from retrograph.resolvers import edges, nodes, runs, walks
+from retrograph.resolvers import edges, nodes, runs, tasks, walks
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.cascade import ImpactKind
 from retrograph.schema.shared import wait_for_shared
@@ -28,6 +28,7 @@ from retrograph.storage.records import (
     RunRecord,
     StalenessRecord,
 )
+from retrograph.storage.task_records import DecisionRecord, TaskRecord
 
 Item = TypeVar("Item", bound=Hashable)
 Value = TypeVar("Value")
@@ -136,4 +137,15 @@ class Loaders:
         self.impacts: GroupLoader[int, Page[ImpactRecord]] = GroupLoader(call, _impacts)
         self.impact_paths: GroupLoader[tuple[int, int], list[int]] = GroupLoader(
             call, _impact_paths
+        )
+        self.tasks: GroupLoader[int, TaskRecord] = GroupLoader(call, tasks.load_tasks)
+        self.open_tasks: GroupLoader[int, TaskRecord] = GroupLoader(call, tasks.open_tasks_of)
+        self.blockers: GroupLoader[TaskRecord, list[TaskRecord]] = GroupLoader(
+            call, tasks.blockers_of
+        )
+        self.standing_supporters: GroupLoader[int, list[int]] = GroupLoader(
+            call, tasks.standing_supporters_of
+        )
+        self.decisions: GroupLoader[RunRecord, DecisionRecord | None] = GroupLoader(
+            call, tasks.decisions_of_runs
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,11 @@ from sqlalchemy import Executable, bindparam, select
 
 from retrograph.rules.limits import MAX_ID
 from retrograph.storage.bulk import insert_rows
+from retrograph.storage.driven import drive
+from retrograph.storage.id_set import id_rows
 from retrograph.storage.pages import page_of
 from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped
-from retrograph.storage.records import Page
+from retrograph.storage.records import Page, RunRecord
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import decision
 from retrograph.storage.task_records import DecisionKind, DecisionRecord
@@ -73,6 +75,15 @@ def page_decisions(
     return page_of(s, [_record(s, row) for row in rows], first)
 
 
+def decisions_of_runs(s: Snapshot, runs: Collection[RunRecord]) -> dict[int, DecisionRecord]:
+    """The decision that started each run that one has started, by run id; one statement."""
+    if not runs:
+        return {}
+    rows = fetch(s, _with_runs, ids={each.root_id for each in runs})
+    found = (_record(s, row) for row in rows)
+    return {each.run_id: each for each in found if each.run_id is not None}
+
+
 def _record(s: Snapshot, row: Sequence[Any]) -> DecisionRecord:
     values = dict(zip(_NAMES, row, strict=True))
     evidence = values.pop("evidence")
@@ -96,3 +107,15 @@ def _page(frame: Frame, by_node: bool) -> Executable:  # noqa: ARG001 (the same 
     if by_node:
         chosen = chosen.where(decision.c.node_id == bindparam("node_id"))
     return chosen.order_by(decision.c.id.desc()).limit(bindparam("rows"))
+
+
+@prepared
+def _with_runs(frame: Frame) -> Executable:  # noqa: ARG001
+    ids = id_rows()
+    tenant, fleet = scoped(decision)
+    found = (decision.c.node_id == ids.c.value) & tenant & fleet
+    return (
+        select(*(decision.c[name] for name in _NAMES))
+        .select_from(drive(ids, (decision, found)))
+        .where(decision.c.run_id.is_not(None), decision.c.at <= INSTANT)
+    )

@@ -24,12 +24,15 @@ from retrograph.storage.versions import open_next
 from retrograph.storage.write import Write
 
 
-def revalidate(write: Write, node: NodeRecord, base: float) -> float:
-    """Makes a node `REVALIDATED`, under a pin in projection only; returns its confidence."""
+def revalidate(write: Write, node: NodeRecord, base: float, task_id: int | None) -> float:
+    """Makes a node `REVALIDATED`, under a pin in projection only; returns its confidence.
+
+    `task_id` is the task that it ends, if there is one.
+    """
     supporters = supporters_of(write.snapshot, [node.id])[node.id]
     confidence = judged_confidence(base, len(supporters.standing), len(supporters.every))
     _heal(write, {node.id: node.pinned}, Validity.REVALIDATED, confidence)
-    write.emit(EventType.NODE_REVALIDATED, node_id=node.id)
+    write.emit(EventType.NODE_REVALIDATED, node_id=node.id, task_id=task_id)
     return confidence
 
 
@@ -64,8 +67,8 @@ def _restore(write: Write, tasks: list[OpenTask]) -> None:
     kind = DecisionKind.RESTORED_BY_CUTOFF
     decisions = [Decision(kind, each.node_id, each.id, unchanged=True) for each in tasks]
     record_decisions(write, decisions)
-    for each in sorted(pins):
-        write.emit(EventType.NODE_RESTORED, node_id=each)
+    for each in sorted(tasks, key=lambda each: each.node_id):
+        write.emit(EventType.NODE_RESTORED, node_id=each.node_id, task_id=each.id)
 
 
 def _heal(

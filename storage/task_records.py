@@ -42,8 +42,8 @@ class DecisionKind(IntEnum):
 class TaskRecord:
     """A revalidation task as of an instant.
 
-    `due_at` is when its lease ends or its back-off is over.  A lease that has ended, or a back-off
-    that is over, shows as `READY`.
+    `component_id` is shared by those of one circle.  `due_at` is when its lease ends or its
+    back-off is over.  A lease that has ended, or a back-off that is over, shows as `READY`.
     """
 
     tenant_id: int
@@ -53,6 +53,7 @@ class TaskRecord:
     run_id: int | None
     run_ordinal: int | None
     opened_at: int
+    component_id: int
     priority: int
     status: TaskStatus
     attempt: int

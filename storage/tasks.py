@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Executable, Select, bindparam, case, select
@@ -28,6 +28,7 @@ _COLUMNS = (
     "run_id",
     "run_ordinal",
     "opened_at",
+    "component_id",
     "priority",
     "status",
     "attempt",
@@ -68,15 +69,26 @@ def page_tasks(s: Snapshot, filter: TaskFilter, first: int, after: int | None) -
     return page_of(s, [_record(s, row) for row in rows], first)
 
 
-def blocking(s: Snapshot, node_ids: Collection[int]) -> dict[int, list[TaskRecord]]:
-    """The open tasks of what each node depends on, by id; three statements for all nodes."""
-    near = neighbours(s, node_ids, Direction.DEPENDENCIES, PROPAGATING)
+def blocking(s: Snapshot, tasks: Collection[TaskRecord]) -> dict[int, list[TaskRecord]]:
+    """The open tasks that each task waits for directly, by its id; three statements for all.
+
+    A circle of tasks becomes ready as one: what is in the same circle doesn't count.
+    """
+    waiting = {each.node_id for each in tasks if each.status is TaskStatus.WAITING}
+    near = neighbours(s, waiting, Direction.DEPENDENCIES, PROPAGATING)
     found = open_tasks_at(s, {far for pairs in near.values() for _, far in pairs})
-    blocked: dict[int, list[TaskRecord]] = {}
-    for node_id in node_ids:
-        sources = {far for _, far in near.get(node_id, ()) if far in found}
-        blocked[node_id] = sorted((found[each] for each in sources), key=lambda each: each.id)
-    return blocked
+    return {each.id: _outside(each, near.get(each.node_id, ()), found) for each in tasks}
+
+
+def _outside(
+    waiting: TaskRecord, near: Sequence[tuple[int, int]], found: Mapping[int, TaskRecord]
+) -> list[TaskRecord]:
+    sources = {far for _, far in near if far in found}
+    others = (found[each] for each in sources)
+    return sorted(
+        (each for each in others if each.component_id != waiting.component_id),
+        key=lambda each: each.id,
+    )
 
 
 def _record(s: Snapshot, row: Sequence[Any]) -> TaskRecord:
