@@ -72,9 +72,9 @@ class Work:
         return {key: task.status.name for key, task in self.open(at).items()}
 
     def blocked_by(self, key: str) -> list[str]:
-        node = self.memory.node(key).id
+        task = self.open()[key]
         with self.memory.scope.snapshot(self.memory.fleet) as snapshot:
-            return [self._key(each.node_id) for each in blocking(snapshot, [node])[node]]
+            return [self._key(each.node_id) for each in blocking(snapshot, [task])[task.id]]
 
     def decisions(self, key: str, at: int | None = None) -> list[DecisionRecord]:
         """Newest first."""

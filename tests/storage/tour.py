@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from retrograph.resolvers import edges, events, nodes, previews, runs, walks
+from retrograph.resolvers import edges, events, nodes, previews, runs, tasks, walks
 from retrograph.resolvers.add_evidence import add_evidence
 from retrograph.resolvers.changes import list_changes
 from retrograph.resolvers.claim_revalidations import extend_lease, requeue_revalidation
@@ -176,6 +176,11 @@ def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope],
         "tasks": lambda s: _tasks(s, fleet, TaskFilter(), at),
         "tasks by status": lambda s: _tasks(s, fleet, TaskFilter(frozenset(OPEN)), at),
         "tasks of a node": lambda s: _tasks(s, fleet, TaskFilter(node_id=made.nodes[0]), at),
+        "open tasks": lambda s: tasks.open_tasks_of(s, fleet, at, made.nodes),
+        "standing supporters": lambda s: tasks.standing_supporters_of(s, fleet, at, made.nodes),
+        "what started a run": lambda s: tasks.decisions_of_runs(
+            s, fleet, at, runs.load_runs(s, fleet, at, [made.run]).values()
+        ),
         "an export": lambda s: exported(s, fleet, at),
     }
 
@@ -183,7 +188,7 @@ def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope],
 def _tasks(scope: Scope, fleet: int, filter: TaskFilter, at: int | None) -> object:
     with scope.snapshot(fleet, at) as s:
         page = page_tasks(s, filter, 50, None)
-        around = blocking(s, [each.node_id for each in page.rows])
+        around = blocking(s, page.rows)
         told = [page_decisions(s, None, 50, None), page_decisions(s, 1, 50, None)]
         return page, around, told
 
