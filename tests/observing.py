@@ -130,7 +130,7 @@ def _tasks(scope: Scope, fleet: int, at: int, nodes: Sequence[NodeRecord]) -> An
             each for each in page.rows if each.status in OPEN
         ]
         assert tasks_by_id(s, [each.id for each in page.rows]) == {e.id: e for e in page.rows}
-        return page, blocking(s, list(opened))
+        return page, blocking(s, list(opened.values()))
 
 
 def _decisions(scope: Scope, fleet: int, at: int, nodes: Sequence[NodeRecord]) -> Any:
