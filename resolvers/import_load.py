@@ -68,8 +68,11 @@ def write_plans(
 
 
 def _write(write: Write, plan: FleetPlan, first: _FirstIds, told: _Told) -> None:
-    ids = plan.ids | {node.place: first.node + node.ordinal for node in plan.nodes}
-    nodes = [LoadedNode(ids[n.place], n.key, n.kind, n.state, n.content) for n in plan.nodes]
+    ids = plan.ids | {node.place: node.id or first.node + node.ordinal for node in plan.nodes}
+    nodes = [
+        LoadedNode(ids[n.place], n.key, n.kind, n.state, n.content, n.id is not None)
+        for n in plan.nodes
+    ]
     load_nodes(write, list(told.each(nodes)))
     load_states(write, plan.states)
     update_contents(write, plan.contents)

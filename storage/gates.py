@@ -43,6 +43,16 @@ def drop_gates(write: Write, components: Collection[int]) -> None:
         delete_named(write.snapshot, task_gate.c.component_id, components)
 
 
+def drop_all_gates(write: Write) -> None:
+    """Takes every gate of the fleet away."""
+    s = write.snapshot
+    s.connection.execute(
+        delete(task_gate).where(
+            task_gate.c.tenant_id == s.tenant_id, task_gate.c.fleet_id == s.fleet_id
+        )
+    )
+
+
 def shift_gates(write: Write, changes: Mapping[int, int]) -> set[int]:
     """Adds to the blockers of components; returns those that nothing blocks any more."""
     before = gates(write, changes.keys())

@@ -44,7 +44,19 @@ def find_nodes(s: Snapshot, refs: Collection[NodeRef]) -> dict[NodeRef, int]:
     found = {by_id[id]: id for id in present(s, by_id)}
     keys = iter(by_key)
     while some := list(islice(keys, _MOST_KEYS)):
-        found |= {by_key[key]: id for id, key in fetch(s, _ids_of_keys, keys=some)}
+        found |= {by_key[key]: id for id, key, _ in fetch(s, _ids_of_keys, False, keys=some)}
+    return found
+
+
+def departed_nodes(s: Snapshot, keys: Collection[str]) -> dict[str, tuple[int, NodeKind]]:
+    """The id and kind behind each of `keys` whose node has left the present.
+
+    A key is a node's for ever: whoever makes a node of it again brings that one back.
+    """
+    found, left = {}, iter(keys)
+    while some := list(islice(left, _MOST_KEYS)):
+        rows = fetch(s, _ids_of_keys, True, keys=some)
+        found |= {key: (id, _KINDS[kind]) for id, key, kind in rows}
     return found
 
 
@@ -98,13 +110,14 @@ def node_record(
 
 
 @prepared
-def _ids_of_keys(frame: Frame) -> Executable:
+def _ids_of_keys(frame: Frame, departed: bool) -> Executable:
     keys = key_rows()
     joined = drive(keys, (node, has_key(node.c.key, keys.c.value)))
+    there = is_node(frame, node.c.id)
     return (
-        select(node.c.id, node.c.key)
+        select(node.c.id, node.c.key, node.c.kind)
         .select_from(joined)
-        .where(*scoped(node), is_node(frame, node.c.id))
+        .where(*scoped(node), ~there if departed else there)
     )
 
 

@@ -43,6 +43,11 @@ def any_open(s: Snapshot) -> bool:
     return bool(fetch(s, _any))
 
 
+def all_open(s: Snapshot) -> dict[int, OpenTask]:
+    """Every open task of the fleet, by node: for what touches all of them anyway."""
+    return _by_node(fetch(s, _all))
+
+
 def open_tasks(s: Snapshot, node_ids: Collection[int]) -> dict[int, OpenTask]:
     """The open tasks of those nodes that have one, by node."""
     return _by_node(fetch(s, _of_nodes, ids=node_ids)) if node_ids else {}
@@ -94,6 +99,11 @@ _COLUMNS = (
 @prepared
 def _any(frame: Frame) -> Executable:  # noqa: ARG001 (writers read the present, here and below)
     return select(_table.c.id).where(*scoped(_table), is_open(_table)).limit(1)
+
+
+@prepared
+def _all(frame: Frame) -> Executable:  # noqa: ARG001
+    return select(*_COLUMNS).where(*scoped(_table), _is_open())
 
 
 @prepared

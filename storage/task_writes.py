@@ -9,10 +9,11 @@ import orjson
 
 from retrograph.storage.arrangement import Arrangement, arrange
 from retrograph.storage.bulk import insert_rows
-from retrograph.storage.gates import drop_gates, gates, put_gates, shift_gates
+from retrograph.storage.gates import drop_all_gates, drop_gates, gates, put_gates, shift_gates
 from retrograph.storage.open_work import (
     OpenTask,
     Pair,
+    all_open,
     any_open,
     members,
     open_targets,
@@ -58,6 +59,15 @@ def release(write: Write, ended: Collection[OpenTask]) -> None:
 def open_tasks_of(write: Write, openings: Sequence[Opening]) -> None:
     """Opens tasks of nodes that have none."""
     tell_ready(write, _release(write, (), {each.node_id: each for each in openings}))
+
+
+def reopen_all(write: Write, openings: Sequence[Opening]) -> None:
+    """Cancels every open task of the fleet and opens these instead, over the edges of now."""
+    had = all_open(write.snapshot).values()
+    end_tasks(write, had, TaskStatus.CANCELLED_SUPERSEDED)
+    _tell(write, EventType.REVALIDATION_CANCELLED, had)
+    drop_all_gates(write)
+    open_tasks_of(write, openings)
 
 
 def look_again(write: Write, node_id: int) -> None:
