@@ -122,8 +122,8 @@ def _plan_node(
     found: NodeRecord | tuple[int, NodeKind] | None,
 ) -> None:
     known = found if isinstance(found, NodeRecord) else None
-    back, stored_kind = found if isinstance(found, tuple) else (None, known and known.kind)
-    kind = kind_of(given.fields, stored_kind)
+    back, departed_kind = found if isinstance(found, tuple) else (None, None)
+    kind = kind_of(given.fields, departed_kind if known is None else known.kind)
     state, content = state_of(given.fields, known), content_of(given.fields, known)
     if known is None:
         plan.nodes.append(NewNode(given.ordinal, place, key, kind, state, content, back))

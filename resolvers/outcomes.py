@@ -64,7 +64,7 @@ class RunReverted:
 
 @dataclass(frozen=True, slots=True)
 class RowsRewound:
-    """How many rows a rewind takes out of the present, gives their former values, and gives back."""
+    """How many rows a rewind takes out of the present, changes back, and brings back."""
 
     removed: int
     restored: int

@@ -53,7 +53,8 @@ def departed_nodes(s: Snapshot, keys: Collection[str]) -> dict[str, tuple[int, N
 
     A key is a node's for ever: whoever makes a node of it again brings that one back.
     """
-    found, left = {}, iter(keys)
+    found: dict[str, tuple[int, NodeKind]] = {}
+    left = iter(keys)
     while some := list(islice(left, _MOST_KEYS)):
         rows = fetch(s, _ids_of_keys, True, keys=some)
         found |= {key: (id, _KINDS[kind]) for id, key, kind in rows}

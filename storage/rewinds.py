@@ -45,7 +45,7 @@ _FRAMING = ("id", "tenant_id", "fleet_id", "valid_from")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Ids of the rows that a rewind removes (made since), restores (changed), and returns (gone)."""
+    """Ids of rows that a rewind removes (made since), restores (changed) and returns (gone)."""
 
     removed: list[int]
     restored: list[int]
@@ -96,7 +96,8 @@ def _held(closed: Any, to: Any) -> tuple[ColumnElement[bool], ...]:
 
 @prepared
 def _begun_since(frame: Frame, versioned: Versioned) -> Executable:  # noqa: ARG001 (the present)
-    now, then, to = versioned.current, versioned.history, bindparam("to")
+    now, then = versioned.current, versioned.history
+    to: ColumnElement[int] = bindparam("to")
     differs = (now.c[name].is_distinct_from(then.c[name]) for name in _told(now))
     held = (then.c.id == now.c.id, *_held(then, to), *within_scope(then))
     return (

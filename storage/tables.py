@@ -224,3 +224,38 @@ decision = Table(
     Column("worker", Text),
     Column("attempt", BigInteger, nullable=False),
 )
+
+scheduled_invalidation = Table(
+    "scheduled_invalidation",
+    metadata,
+    _id(),
+    *_scope(),
+    Column("node_id", BigInteger, nullable=False),
+    Column("effect", SmallInteger, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("effective_at", Moment, nullable=False),
+    Column("requested_at", Moment, nullable=False),
+    Column("key", Text),
+    Column("request_hash", Text, nullable=False),
+    Column("expected_plan", Text),
+    Column("expected_version", Text),
+    Column("outcome", SmallInteger),
+    Column("settled_at", Moment),
+    Column("run_id", BigInteger),
+    Column("failure_code", Text),
+    Column("failure", Text),
+)
+
+tenant = Table(
+    "tenant",
+    metadata,
+    Column("tenant_id", BigInteger, primary_key=True, autoincrement=False),
+)
+
+leadership = Table(
+    "leadership",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("holder", Text, nullable=False),
+    Column("expires_at", Moment, nullable=False),
+)

@@ -41,7 +41,7 @@ def plant_nodes(store: Store, nodes: Sequence[NewNode], tenant: int = 1, fleet: 
             if node.validity in UNSURE and not node.pinned
         ]
         settle(writes[fleet], [each.node_id for each in unsure], unsure)
-        return ids
+        return range(ids[0], ids[0] + len(ids)) if ids else range(0)
 
     return store.write_all(tenant, [fleet], job)
 

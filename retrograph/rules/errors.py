@@ -15,6 +15,7 @@ Every one has a stable `code` for programs, a `message` for people that says wha
     ├── RunTooLarge               RUN_TOO_LARGE
     ├── RunNotRevertible          RUN_NOT_REVERTIBLE
     ├── IdempotencyKeyReused      IDEMPOTENCY_KEY_REUSED
+    ├── ScheduleSettled           SCHEDULE_SETTLED
     ├── TaskRefused               TASK_REFUSED
     │   ├── TaskClosed            TASK_CLOSED
     │   ├── TaskCancelled         TASK_CANCELLED
@@ -162,6 +163,12 @@ class IdempotencyKeyReused(RetrographError):
     """The key already names a request with other content."""
 
     code = "IDEMPOTENCY_KEY_REUSED"
+
+
+class ScheduleSettled(RetrographError):
+    """A scheduled invalidation was executed, refused or cancelled already."""
+
+    code = "SCHEDULE_SETTLED"
 
 
 class TaskRefused(RetrographError):

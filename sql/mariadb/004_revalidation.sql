@@ -66,3 +66,44 @@ CREATE TABLE IF NOT EXISTS decision (
     KEY decision_by_fleet (tenant_id, fleet_id, id),
     KEY decision_by_node (tenant_id, fleet_id, node_id, `at`)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;
+
+-- Invalidations that wait for their hour; a sweeper runs them then. outcome: 1 executed, 2 failed, 3 cancelled.
+CREATE TABLE IF NOT EXISTS scheduled_invalidation (
+    id BIGINT NOT NULL PRIMARY KEY,
+    tenant_id BIGINT NOT NULL,
+    fleet_id BIGINT NOT NULL,
+    node_id BIGINT NOT NULL,
+    effect SMALLINT NOT NULL,
+    reason TEXT NOT NULL,
+    effective_at BIGINT NOT NULL,
+    requested_at BIGINT NOT NULL,
+    `key` VARCHAR(1000) COMMENT 'of idempotency',
+    request_hash VARCHAR(64) NOT NULL,
+    expected_plan TEXT,
+    expected_version TEXT,
+    outcome SMALLINT CHECK (outcome BETWEEN 1 AND 3),
+    settled_at BIGINT,
+    run_id BIGINT,
+    failure_code VARCHAR(64),
+    failure TEXT,
+    key_hash BINARY(32) AS (UNHEX(SHA2(`key`, 256))) PERSISTENT,
+    UNIQUE KEY scheduled_by_key (tenant_id, fleet_id, key_hash),
+    KEY scheduled_by_fleet (tenant_id, fleet_id, id),
+    KEY scheduled_due (tenant_id, fleet_id, outcome, effective_at, id)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;
+
+CREATE INDEX IF NOT EXISTS node_content_expiring ON node_content (tenant_id, fleet_id, expires_at, id);
+
+-- Every tenant that has a fleet, for what looks after all of them; nothing else is told here.
+CREATE TABLE IF NOT EXISTS tenant (
+    tenant_id BIGINT NOT NULL PRIMARY KEY
+) ENGINE = InnoDB;
+
+INSERT IGNORE INTO tenant (tenant_id) SELECT DISTINCT tenant_id FROM fleet;
+
+-- Which process does a job that only one of many may do, and until when.
+CREATE TABLE IF NOT EXISTS leadership (
+    name VARCHAR(40) NOT NULL PRIMARY KEY,
+    holder VARCHAR(64) NOT NULL,
+    expires_at BIGINT NOT NULL
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;

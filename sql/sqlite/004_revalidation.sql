@@ -87,6 +87,46 @@ CREATE TABLE decision (
 CREATE INDEX decision_by_fleet ON decision (tenant_id, fleet_id, id);
 CREATE INDEX decision_by_node ON decision (tenant_id, fleet_id, node_id, at);
 
+-- Invalidations that wait for their hour; a sweeper runs them then. outcome: 1 executed, 2 failed, 3 cancelled.
+CREATE TABLE scheduled_invalidation (
+    id INTEGER PRIMARY KEY,
+    tenant_id INTEGER NOT NULL,
+    fleet_id INTEGER NOT NULL,
+    node_id INTEGER NOT NULL,
+    effect INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    effective_at INTEGER NOT NULL,
+    requested_at INTEGER NOT NULL,
+    key TEXT,                           -- of idempotency
+    request_hash TEXT NOT NULL,
+    expected_plan TEXT,
+    expected_version TEXT,
+    outcome INTEGER CHECK (outcome BETWEEN 1 AND 3),
+    settled_at INTEGER,
+    run_id INTEGER,
+    failure_code TEXT,
+    failure TEXT
+) STRICT;
+CREATE UNIQUE INDEX scheduled_by_key ON scheduled_invalidation (tenant_id, fleet_id, key) WHERE key IS NOT NULL;
+CREATE INDEX scheduled_by_fleet ON scheduled_invalidation (tenant_id, fleet_id, id);
+CREATE INDEX scheduled_due ON scheduled_invalidation (tenant_id, fleet_id, effective_at, id) WHERE outcome IS NULL;
+
+CREATE INDEX node_content_expiring ON node_content (tenant_id, fleet_id, expires_at, id) WHERE expires_at IS NOT NULL;
+
+-- Every tenant that has a fleet, for what looks after all of them; nothing else is told here.
+CREATE TABLE tenant (
+    tenant_id INTEGER NOT NULL PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO tenant (tenant_id) SELECT DISTINCT tenant_id FROM fleet;
+
+-- Which process does a job that only one of many may do, and until when.
+CREATE TABLE leadership (
+    name TEXT NOT NULL PRIMARY KEY,
+    holder TEXT NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TRIGGER task_history_update BEFORE UPDATE ON task_history BEGIN SELECT RAISE(ABORT, 'history is final'); END;
 CREATE TRIGGER task_history_delete BEFORE DELETE ON task_history BEGIN SELECT RAISE(ABORT, 'history is final'); END;
 CREATE TRIGGER decision_update BEFORE UPDATE ON decision BEGIN SELECT RAISE(ABORT, 'a decision is final'); END;
@@ -104,5 +144,9 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('task_history', 'task_closed_by_node', '400000 200000 200000 4 1'),
     ('task_gate', 'task_gate', '100000 50000 50000 1'),
     ('decision', 'decision_by_fleet', '200000 100000 100000 1'),
-    ('decision', 'decision_by_node', '200000 100000 100000 2 1');
+    ('decision', 'decision_by_node', '200000 100000 100000 2 1'),
+    ('scheduled_invalidation', 'scheduled_by_key', '1000 500 500 1'),
+    ('scheduled_invalidation', 'scheduled_by_fleet', '1000 500 500 1'),
+    ('scheduled_invalidation', 'scheduled_due', '100 50 50 2 1'),
+    ('node_content', 'node_content_expiring', '10000 5000 5000 2 1');
 ANALYZE sqlite_schema;

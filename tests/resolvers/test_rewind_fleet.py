@@ -29,8 +29,8 @@ UNCHANGED = RowsRewound(0, 0, 0)
 
 
 def rewind(memory: Memory, to: int, **more: Any) -> FleetRewound:
-    agreed = confirmation(memory.fleet, to)
-    request = Rewind(to, **{"dry_run": False, "confirm": agreed} | more)
+    fields: dict[str, Any] = {"dry_run": False, "confirm": confirmation(memory.fleet, to)}
+    request = Rewind(to, **fields | more)
     return rewind_fleet(memory.scope, memory.fleet, request)
 
 
