@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from retrograph.resolvers.scope import Scope
 from retrograph.resolvers.targets import check_ref
@@ -46,6 +47,20 @@ def load_nodes(
     """Those of `ids` that are nodes at the instant."""
     with scope.snapshot(fleet_id, at) as snapshot:
         return nodes.nodes_by_id(snapshot, ids)
+
+
+def load_known(
+    scope: Scope, fleet_id: int, at: int | None, ids: Collection[int]
+) -> dict[int, NodeRecord]:
+    """Those of `ids` that are nodes at the instant, and those that were: as they last were."""
+    with scope.snapshot(fleet_id, at) as snapshot:
+        found = nodes.nodes_by_id(snapshot, ids)
+        left = history.last_seen(snapshot, set(ids) - found.keys())
+        for instant in set(left.values()):
+            then = replace(snapshot, instant=instant)
+            gone = [node_id for node_id, last in left.items() if last == instant]
+            found |= nodes.nodes_by_id(then, gone)
+        return found
 
 
 def history_of(

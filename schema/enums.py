@@ -14,6 +14,7 @@ from retrograph.rules.cascade import ImpactKind
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.validity import Validity
 from retrograph.storage.records import ChangeKind, Direction, EventType, NodeKind, RunStatus
+from retrograph.storage.scheduled import ScheduleStatus
 from retrograph.storage.task_records import DecisionKind, TaskStatus
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ __all__ = [
     "Outcome",
     "Role",
     "RunStatus",
+    "ScheduleStatus",
     "TaskStatus",
     "Validity",
 ]
@@ -96,6 +98,16 @@ _describe(
         RunStatus.APPLIED: "It changed at least one node.",
         RunStatus.NO_CHANGE: "It changed nothing.",
         RunStatus.REVERTED: "A later run has undone it.",
+    },
+)
+_describe(
+    ScheduleStatus,
+    "What became of a scheduled invalidation.",
+    {
+        ScheduleStatus.PENDING: "It waits for its hour.",
+        ScheduleStatus.EXECUTED: "It was run.",
+        ScheduleStatus.FAILED: "It was refused at its hour; `failureCode` tells why.",
+        ScheduleStatus.CANCELLED: "It was cancelled before its hour.",
     },
 )
 _describe(

@@ -109,6 +109,13 @@ class NotDeadLettered(UserError):
     pass
 
 
+@strawberry.type(
+    description="The scheduled invalidation was executed, refused or cancelled already."
+)
+class ScheduleSettled(UserError):
+    pass
+
+
 def _common(error: errors.RetrographError) -> dict[str, Any]:
     """The fields of every user error; paths of mutations begin at their one argument."""
     inside = not error.path or error.path[0] == "input"
@@ -171,4 +178,5 @@ HANDLERS: tuple[ExceptionHandler[Any, Any], ...] = (
     _Plain(errors.Overtaken, Overtaken),
     _Plain(errors.RequirementDead, RequirementDead),
     _Plain(errors.NotDeadLettered, NotDeadLettered),
+    _Plain(errors.ScheduleSettled, ScheduleSettled),
 )

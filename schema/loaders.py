@@ -125,6 +125,7 @@ class Loaders:
 
     def __init__(self, call: Call) -> None:
         self.nodes: GroupLoader[int, NodeRecord] = GroupLoader(call, nodes.load_nodes)
+        self.known_nodes: GroupLoader[int, NodeRecord] = GroupLoader(call, nodes.load_known)
         self.edges: GroupLoader[int, EdgeRecord] = GroupLoader(call, edges.load_edges)
         self.edges_around: GroupLoader[int, Page[EdgeRecord]] = GroupLoader(call, _edges_around)
         self.reached: GroupLoader[int, Page[ReachedRecord]] = GroupLoader(call, _reached)

@@ -7,11 +7,12 @@ from typing import Annotated
 import strawberry
 
 from retrograph.resolvers.add_evidence import add_evidence
-from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.link_nodes import link_nodes
 from retrograph.resolvers.pin_node import pin_node
 from retrograph.resolvers.put_nodes import put_nodes
 from retrograph.resolvers.revert_run import revert_run
+from retrograph.resolvers.rewind_fleet import rewind_fleet
+from retrograph.resolvers.schedule_invalidation import cancel_scheduled, request_invalidation
 from retrograph.resolvers.supersede import supersede
 from retrograph.resolvers.unlink_nodes import unlink_nodes
 from retrograph.rules.limits import check_id
@@ -19,7 +20,9 @@ from retrograph.schema import inputs, results
 from retrograph.schema.arguments import WHAT, read_fleet
 from retrograph.schema.context import Info
 from retrograph.schema.run import InvalidationRun
+from retrograph.schema.scheduled import ScheduledInvalidation
 from retrograph.schema.work_mutation import WorkMutation
+from retrograph.storage.scheduled import ScheduledRecord
 
 
 @strawberry.type(description="Every mutation is one transaction: all of it is done, or nothing.")
@@ -84,16 +87,28 @@ class Mutation(WorkMutation):
     @strawberry.mutation(
         description=(
             "Knocks out one belief and all that falls with it. One that lowers nothing is recorded "
-            "as NO_CHANGE."
+            "as NO_CHANGE. With an `effectiveAt` in the future it waits for its hour."
         )
     )
     async def invalidate(
         self, info: Info, input: Annotated[inputs.InvalidateInput, WHAT]
     ) -> results.InvalidateResult:
         fleet_id = read_fleet(input.fleet_id)
-        run = await info.context.act(fleet_id, invalidate, input.read())
-        info.context.instants.settle(fleet_id, run.as_of)
-        return InvalidationRun.of(run)
+        done = await info.context.act(fleet_id, request_invalidation, input.read())
+        info.context.instants.settle(fleet_id, done.as_of)
+        if isinstance(done, ScheduledRecord):
+            return ScheduledInvalidation.of(done)
+        return InvalidationRun.of(done)
+
+    @strawberry.mutation(description="Cancels an invalidation that waits for its hour.")
+    async def cancel_scheduled_invalidation(
+        self, info: Info, input: Annotated[inputs.CancelScheduledInvalidationInput, WHAT]
+    ) -> results.CancelScheduledInvalidationResult:
+        fleet_id = read_fleet(input.fleet_id)
+        scheduled_id = check_id(input.id, (*inputs.MUTATION, "id"))
+        done = await info.context.act(fleet_id, cancel_scheduled, scheduled_id)
+        info.context.instants.settle(fleet_id, done.as_of)
+        return ScheduledInvalidation.of(done)
 
     @strawberry.mutation(
         description="Replaces a node by another, and fells what rested on the old one."
@@ -120,3 +135,17 @@ class Mutation(WorkMutation):
         outcome = await info.context.act(fleet_id, revert_run, run_id, input.reason)
         info.context.instants.settle(fleet_id, outcome.instant)
         return results.RunReverted.of(outcome)
+
+    @strawberry.mutation(
+        description=(
+            "Disaster recovery: the fleet's nodes, edges and evidence as they were at an instant "
+            "become the present. Runs and events stay, and the disaster stays in history."
+        )
+    )
+    async def rewind_fleet(
+        self, info: Info, input: Annotated[inputs.RewindFleetInput, WHAT]
+    ) -> results.RewindFleetResult:
+        fleet_id = read_fleet(input.fleet_id)
+        outcome = await info.context.act(fleet_id, rewind_fleet, input.read())
+        info.context.instants.settle(fleet_id, outcome.instant)
+        return results.FleetRewound.of(outcome)

@@ -160,15 +160,18 @@ def node_connection(
 
 
 async def load_node(context: Context, fleet_id: int, at: int, node_id: int) -> MemoryNode:
-    """The node with this id as of an instant, fetched with what else a page asks for."""
-    return MemoryNode.of(await context.loaders.nodes.load(node_id, fleet_id, at))
+    """The node with this id as of an instant, fetched with what else a page asks for.
+
+    One that has left the present is given as it last was.
+    """
+    return MemoryNode.of(await context.loaders.known_nodes.load(node_id, fleet_id, at))
 
 
 async def load_nodes(
     context: Context, fleet_id: int, at: int, ids: Sequence[int]
 ) -> list[MemoryNode]:
-    """The nodes with these ids as of an instant, in that order, by one call."""
-    records = await context.loaders.nodes.load_all(ids, fleet_id, at)
+    """The nodes with these ids, as `load_node` gives them, in that order, by one call."""
+    records = await context.loaders.known_nodes.load_all(ids, fleet_id, at)
     return [MemoryNode.of(record) for record in records]
 
 

@@ -13,6 +13,7 @@ ANYBODY: Roles | None = None
 READERS = frozenset(Role)
 WRITERS = frozenset({Role.CONTROLLER, Role.ADMIN})
 WORKERS = frozenset({Role.WORKER, Role.ADMIN})
+ADMINS = frozenset({Role.ADMIN})
 
 PERMISSIONS: Mapping[str, Roles | None] = {
     "Query.changes": READERS,
@@ -32,6 +33,10 @@ PERMISSIONS: Mapping[str, Roles | None] = {
     "Mutation.claimRevalidations": WORKERS,
     "Mutation.completeRevalidation": WORKERS,
     "Mutation.extendLease": WORKERS,
+    "Query.scheduledInvalidations": READERS,
+    "Query.viewer": ANYBODY,
+    "Mutation.addEvidence": WRITERS,
+    "Mutation.cancelScheduledInvalidation": WRITERS,
     "Mutation.invalidate": WRITERS,
     "Mutation.linkNodes": WRITERS,
     "Mutation.pinNode": WRITERS,
@@ -39,6 +44,7 @@ PERMISSIONS: Mapping[str, Roles | None] = {
     "Mutation.repairNode": WRITERS,
     "Mutation.requeueRevalidation": WRITERS,
     "Mutation.revertRun": WRITERS,
+    "Mutation.rewindFleet": ADMINS,
     "Mutation.supersede": WRITERS,
     "Mutation.unlinkNodes": WRITERS,
     "Subscription.events": READERS,

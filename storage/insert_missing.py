@@ -9,7 +9,7 @@ from sqlalchemy import Insert, Table, insert
 
 
 def insert_missing(table: Table) -> Insert:
-    """An INSERT whose `rowcount` is 0 where a row of the same key is there."""
+    """An INSERT that does nothing where a row of the same key is there."""
     statement = insert(table).prefix_with("OR IGNORE", dialect="sqlite")
     for dialect in ("mysql", "mariadb"):
         statement = statement.prefix_with("IGNORE", dialect=dialect)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, or_, update
+from sqlalchemy import Connection, or_, select, update
 
 from retrograph.storage.insert_missing import insert_missing
 from retrograph.storage.tables import leadership
@@ -13,15 +13,14 @@ def take_lead(connection: Connection, name: str, holder: str, now: int, until: i
 
     A leader that asks again goes on leading.
     """
-    taken = connection.execute(
+    free = or_(leadership.c.holder == holder, leadership.c.expires_at <= now)
+    connection.execute(
         update(leadership)
-        .where(
-            leadership.c.name == name,
-            or_(leadership.c.holder == holder, leadership.c.expires_at <= now),
-        )
+        .where(leadership.c.name == name, free)
         .values(holder=holder, expires_at=until)
     )
-    if taken.rowcount:
-        return True
-    first = insert_missing(leadership).values(name=name, holder=holder, expires_at=until)
-    return bool(connection.execute(first).rowcount)
+    connection.execute(
+        insert_missing(leadership).values(name=name, holder=holder, expires_at=until)
+    )
+    leads = select(leadership.c.holder).where(leadership.c.name == name)
+    return bool(connection.execute(leads).scalar_one() == holder)

@@ -34,8 +34,9 @@ from retrograph.resolvers.complete_revalidation import (
     Outcome,
     complete_revalidation,
 )
-from retrograph.resolvers.inputs import NodeInput
+from retrograph.resolvers.inputs import Invalidation, NodeInput
 from retrograph.resolvers.pin_node import pin_node
+from retrograph.resolvers.schedule_invalidation import request_invalidation
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.instant import format_instant
 from retrograph.schema.permissions import PERMISSIONS
@@ -161,6 +162,8 @@ def judge(memory: Memory, mark: str) -> None:
                 by=mark,
             )
             complete_revalidation(memory.scope, memory.fleet, judged)
+    later = Invalidation(ref("root"), mark, effective_at=memory.store.now() + 10**12)
+    request_invalidation(memory.scope, memory.fleet, later)
 
 
 class Known:
