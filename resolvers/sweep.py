@@ -29,6 +29,7 @@ from retrograph.storage.write import Write
 BATCH = 200
 """How many nodes expire in one transaction, and how many orders are looked up at once."""
 LEASE_SECONDS = 60
+_LEASE = LEASE_SECONDS * 1_000_000
 JOB = "sweep"
 
 _log = logging.getLogger(__name__)
@@ -59,6 +60,7 @@ class Sweeper:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._holder = uuid4().hex
+        self._taken: int | None = None
 
     def step(self) -> Swept | None:
         """Sweeps once; None where another process leads.  A fleet that fails stops no other."""
@@ -73,8 +75,19 @@ class Sweeper:
                 total += _guarded(scope, fleet_id)
         return total
 
+    def resign(self) -> None:
+        """Leaves the lead to whoever asks next."""
+        self._taken = None
+        self._store.lead(JOB, self._holder, 0)
+
     def _leads(self) -> bool:
-        return self._store.lead(JOB, self._holder, LEASE_SECONDS * 1_000_000)
+        """A lease with two thirds left is not taken again: that would be a write for each fleet."""
+        now = self._store.now()
+        if self._taken is not None and 0 <= now - self._taken < _LEASE // 3:
+            return True
+        leads = self._store.lead(JOB, self._holder, _LEASE)
+        self._taken = now if leads else None
+        return leads
 
 
 def sweep_fleet(scope: Scope, fleet_id: int) -> Swept:

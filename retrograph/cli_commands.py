@@ -18,6 +18,7 @@ import click
 from retrograph import __version__
 from retrograph.cli_data import export_file, import_file, migrate, print_sdl
 from retrograph.cli_serve import demo, serve
+from retrograph.cli_sweep import sweep
 from retrograph.cli_token import print_token
 from retrograph.cli_watch import invalidate_node, tail
 from retrograph.rules.errors import OutputFailed, RetrographError
@@ -91,6 +92,7 @@ for _command in (
     export_file,
     invalidate_node,
     tail,
+    sweep,
     migrate,
     print_sdl,
     print_token,

@@ -40,7 +40,7 @@ SERVING = (
     *("jwt_issuer", "jwt_audience", "jwt_leeway"),
     *("cors_origins", "receive_timeout", "log_level", "graphiql"),
     *("keep_alive", "socket_operations"),
-    *("max_cost", "operation_timeout", "introspection", "persisted_documents"),
+    *("max_cost", "operation_timeout", "introspection", "persisted_documents", "sweep_every"),
 )
 """The settings of whatever serves."""
 
@@ -164,6 +164,7 @@ def _run(
         ),
         stream_limits=limits,
         protection=_protection(settings),
+        sweep_seconds=settings.sweep_every or None,
     )
     server = Server(app, limits, receive_seconds=settings.receive_timeout, log_config=None)
     # The server ends well on this signal, then raises it anew: by then, it only ends the process.

@@ -296,3 +296,11 @@ class TestLeader:
         monkeypatch.setattr(sweep, "sweep_fleet", fail)
         clock.advance()
         assert sweeper.step() == Swept(expired=1)
+
+    def test_leaves_the_lead_when_it_resigns(self, memory: Memory) -> None:
+        first, second = Sweeper(memory.store), Sweeper(memory.store)
+        assert (first.step(), second.step()) == (IDLE, None)
+        second.resign()
+        assert second.step() is None
+        first.resign()
+        assert (second.step(), first.step()) == (IDLE, None)

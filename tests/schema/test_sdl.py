@@ -68,7 +68,7 @@ LATER = {
     },
     "Mutation": {
         "commitCheckpoint", "deleteExecution", "promoteEpisode", "recordStep", "relateEntities",
-        "retireEpisodes", "rewindFleet", "rollbackExecution", "storeEpisode",
+        "retireEpisodes", "rollbackExecution", "storeEpisode",
         "updateWorkingMemory",
     },
     "Event": {"checkpoint"},
