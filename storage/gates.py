@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from sqlalchemy import Executable, select
+from sqlalchemy import Executable, delete, select
 
 from retrograph.storage.bulk import insert_rows
 from retrograph.storage.driven import drive

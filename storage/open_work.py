@@ -103,7 +103,7 @@ def _any(frame: Frame) -> Executable:  # noqa: ARG001 (writers read the present,
 
 @prepared
 def _all(frame: Frame) -> Executable:  # noqa: ARG001
-    return select(*_COLUMNS).where(*scoped(_table), _is_open())
+    return select(*_COLUMNS).where(*scoped(_table), is_open(_table))
 
 
 @prepared
