@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from retrograph.resolvers.outcomes import FleetRewound, RowsRewound
 from retrograph.resolvers.scope import Scope
@@ -96,7 +97,7 @@ def _told(s: Snapshot, request: Rewind, plan: _Plan) -> FleetRewound:
     )
 
 
-def _detail(request: Rewind, done: FleetRewound) -> dict[str, object]:
+def _detail(request: Rewind, done: FleetRewound) -> dict[str, Any]:
     rows = {name: asdict(each) for name, each in done.rows.items()}
     return {"to": format_instant(request.to), "reason": request.reason, **rows}
 
