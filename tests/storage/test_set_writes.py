@@ -7,6 +7,7 @@ from sqlalchemy import select
 
 from retrograph.storage.bulk import insert_rows
 from retrograph.storage.gates import drop_gates, gates, put_gates, shift_gates
+from retrograph.storage.nodes import states_by_id
 from retrograph.storage.set_writes import update_named
 from retrograph.storage.store import Store
 from retrograph.storage.tables import node_state, task_gate
@@ -56,10 +57,11 @@ def test_rows_that_say_the_same_and_rows_that_do_not_become_versions_alike(store
     expected = [(3, None, now)] * 12 + [(2, f"why {each}", now) for each in ids[12:15]]
     states, closed = node_state.current.c, node_state.history.c
     with store.read(1, 1) as s:
-        found = select(states.validity, states.pin_reason, states.valid_from).order_by(states.id)
-        answer = [(*row,) for row in s.connection.execute(found)]
+        found = select(states.validity, states.pin_reason, states.valid_from)
+        told = found.where(states.tenant_id == 1).order_by(states.id)
+        answer = [(*row,) for row in s.connection.execute(told)]
         assert answer == [*expected, *[(1, None, planted)] * 5]
-        past = select(closed.id, closed.valid_to).order_by(closed.id)
+        past = select(closed.id, closed.valid_to).where(closed.tenant_id == 1).order_by(closed.id)
         assert [(*row,) for row in s.connection.execute(past)] == [(each, now) for each in ids[:15]]
 
 
@@ -68,7 +70,7 @@ def test_rows_end_by_their_list(store: Store, ended: int) -> None:
     ids = list(plant_nodes(store, [new_node(f"n:{n}") for n in range(20)]))
     store.write(1, 1, lambda write: end(write.snapshot, node_state, ids[:ended]))
     with store.read(1, 1) as s:
-        assert list(s.connection.execute(select(node_state.current.c.id)).scalars()) == ids[ended:]
+        assert list(states_by_id(s, ids)) == ids[ended:]
 
 
 def test_rows_of_another_fleet_are_no_ones_to_change(store: Store) -> None:
@@ -80,4 +82,4 @@ def test_rows_of_another_fleet_are_no_ones_to_change(store: Store) -> None:
 
     store.write(1, 2, job)
     with store.read(1, 1) as s:
-        assert list(s.connection.execute(select(node_state.current.c.validity)).scalars()) == [1]
+        assert states_by_id(s, ids) == {ids[0]: (1, 1, 0)}
