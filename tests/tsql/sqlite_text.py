@@ -34,7 +34,7 @@ PLAIN = frozenset(
 """Fragments that mean the same in both languages, once what is in them is written."""
 HINTS = frozenset(
     {
-        "ForceSeek", "HoldLock", "ReadCommittedLock", "ReadPast", "RowLock", "Serializable",
+        "ForceSeek", "HoldLock", "ReadCommittedLock", "ReadPast", "Rowlock", "Serializable",
         "UpdLock",
     }
 )  # fmt: skip

@@ -302,6 +302,11 @@ def test_what_the_server_refuses_is_refused(
     refused(expected, connection, text, *values)
 
 
+def test_a_claim_reads_with_its_locks(sessions: Sessions) -> None:
+    locks = "f WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) W"
+    assert rows(sessions.open(1), FLEETS.replace("f W", locks), 1) == []
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
