@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from retrograph.rules.agenda import Agenda, Edges, agenda, edges_among
 from retrograph.storage.open_work import Pair, any_open, edges_out, open_sources, open_targets
@@ -17,23 +17,18 @@ from retrograph.storage.write import Write
 
 
 @dataclass(frozen=True, slots=True)
-class Component:
-    """Nodes that become ready together, and how many edges from other open tasks enter them."""
-
-    nodes: tuple[int, ...]
-    blockers: int
-
-
-@dataclass(frozen=True, slots=True)
 class Arrangement:
-    """The components that the stirring nodes belong to, by what they are.
+    """The components that the stirring nodes belong to.
 
-    `waiting` is how many tasks wait on each of their nodes (an estimate: see
-    `retrograph.rules.waiting`; of tasks that were open before, only those that were walked over
-    are counted). `passed_on` are the edges from fresh nodes into tasks that were open before.
+    `leaders` names the component of each of their nodes by its smallest node, `blockers` tells by
+    leader how many edges from other open tasks enter.  `waiting` is how many tasks wait on each
+    node (an estimate: see `retrograph.rules.waiting`; of tasks that were open before, only those
+    that were walked over are counted). `passed_on` are the edges from fresh nodes into tasks that
+    were open before.
     """
 
-    components: list[Component]
+    leaders: dict[int, int]
+    blockers: dict[int, int]
     waiting: dict[int, int]
     passed_on: list[Pair]
 
@@ -97,32 +92,30 @@ def _by_end(edges: list[Pair], end: int) -> Callable[[set[int]], list[Pair]]:
 
 
 def _arranged(found: Agenda, core: set[int], passed_on: list[Pair]) -> Arrangement:
-    groups: dict[int, list[int]] = {}
-    blockers: dict[int, int] = {}
-    for node, leader, count in zip(found.nodes, found.leaders, found.blockers, strict=True):
-        groups.setdefault(leader, []).append(node)
-        blockers[leader] = count
-    components = [
-        Component(tuple(nodes), blockers[leader])
-        for leader, nodes in groups.items()
-        if not core.isdisjoint(nodes)
-    ]
-    return Arrangement(components, dict(zip(found.nodes, found.waiting, strict=True)), passed_on)
+    pairs = list(zip(found.nodes, found.leaders, strict=True))
+    touched = {leader for node, leader in pairs if node in core}
+    return Arrangement(
+        leaders={node: leader for node, leader in pairs if leader in touched},
+        blockers={
+            leader: count
+            for leader, count in zip(found.leaders, found.blockers, strict=True)
+            if leader in touched
+        },
+        waiting=dict(zip(found.nodes, found.waiting, strict=True)),
+        passed_on=passed_on,
+    )
 
 
 def _with_blockers(write: Write, arranged: Arrangement, fresh_edges: list[Pair]) -> Arrangement:
     """Counts what enters the components from outside of the region that was walked."""
-    home = {node: place for place, each in enumerate(arranged.components) for node in each.nodes}
-    entering = [*open_sources(write.snapshot, home.keys()), *fresh_edges]
+    leaders = arranged.leaders
+    entering = [*open_sources(write.snapshot, leaders.keys()), *fresh_edges]
     counts = Counter(
-        home[target]
+        leaders[target]
         for source, target in entering
-        if target in home and home.get(source) != home[target]
+        if target in leaders and leaders.get(source) != leaders[target]
     )
-    components = [
-        Component(each.nodes, counts[place]) for place, each in enumerate(arranged.components)
-    ]
-    return Arrangement(components, arranged.waiting, arranged.passed_on)
+    return replace(arranged, blockers={leader: counts[leader] for leader in arranged.blockers})
 
 
 def _edges_among_fresh(write: Write, fresh: Collection[int]) -> Edges:

@@ -22,8 +22,13 @@ from retrograph.storage.open_work import (
 from retrograph.storage.records import EventType, NodeRecord
 from retrograph.storage.tables import task
 from retrograph.storage.task_records import UNSURE, Opening, TaskStatus
-from retrograph.storage.versions import open_new, open_next
+from retrograph.storage.versions import open_next
 from retrograph.storage.write import Write, take_ids
+
+_COLUMNS = (
+    "tenant_id", "fleet_id", "valid_from", "id", "node_id", "run_id", "run_ordinal", "opened_at",
+    "awaiting", "priority", "component_id", "status", "attempt",
+)  # fmt: skip
 
 
 def settle(
@@ -148,15 +153,12 @@ def _arrange(
         return set()
     arranged = arrange(write, fresh, stirred)
     ids = dict(zip(sorted(fresh), take_ids(write, "task", len(fresh)), strict=True))
-    known = open_tasks(
-        write.snapshot, {n for c in arranged.components for n in c.nodes if n not in fresh}
-    )
+    known = open_tasks(write.snapshot, arranged.leaders.keys() - fresh.keys())
     drop_gates(write, {each.component_id for each in known.values()})
-    places = {node: each.id for node, each in known.items()} | ids
-    homes = {c.nodes: min(places[node] for node in c.nodes) for c in arranged.components}
-    put_gates(write, {homes[c.nodes]: c.blockers for c in arranged.components})
-    home = {node: homes[c.nodes] for c in arranged.components for node in c.nodes}
-    free = {node for c in arranged.components if not c.blockers for node in c.nodes}
+    homes = _homes(arranged.leaders, {node: each.id for node, each in known.items()} | ids)
+    put_gates(write, {homes[leader]: count for leader, count in arranged.blockers.items()})
+    home = {node: homes[leader] for node, leader in arranged.leaders.items()}
+    free = {node for node, leader in arranged.leaders.items() if not arranged.blockers[leader]}
     _insert(write, fresh, ids, home, free, arranged.waiting)
     _rehome(write, known, home)
     _raise(write, arranged, home)
@@ -164,6 +166,16 @@ def _arrange(
     struck = {home[t] for s, t in new if t in home and home.get(s) != home[t]}
     _make_wait(write, (each for node_id, each in known.items() if home[node_id] in struck))
     return _freed(write, known, free) | (free & fresh.keys())
+
+
+def _homes(leaders: Mapping[int, int], places: Mapping[int, int]) -> dict[int, int]:
+    """The smallest task of each component, by its leader."""
+    found: dict[int, int] = {}
+    for node, leader in leaders.items():
+        place = places[node]
+        if found.setdefault(leader, place) > place:
+            found[leader] = place
+    return found
 
 
 def _insert(
@@ -174,22 +186,32 @@ def _insert(
     free: set[int],
     waiting: Mapping[int, int],
 ) -> None:
-    rows = [
-        {
-            "id": ids[node_id],
-            "node_id": node_id,
-            "run_id": opening.run_id,
-            "run_ordinal": opening.run_ordinal,
-            "opened_at": write.instant,
-            "awaiting": int(opening.awaiting),
-            "priority": waiting[node_id],
-            "component_id": home[node_id],
-            "status": int(TaskStatus.READY if node_id in free else TaskStatus.WAITING),
-            "attempt": 0,
-        }
-        for node_id, opening in sorted(fresh.items())
-    ]
-    open_new(write.snapshot, task, rows)
+    # Plain numbers: an enum's members take several times as long.
+    ready, waits = int(TaskStatus.READY), int(TaskStatus.WAITING)
+    rows = (
+        (
+            ids[node_id],
+            each,
+            waiting[node_id],
+            home[node_id],
+            ready if node_id in free else waits,
+        )
+        for node_id, each in sorted(fresh.items())
+    )
+    _put_tasks(write, rows)
+
+
+def _put_tasks(write: Write, tasks: Iterable[tuple[int, Opening, int, int, int]]) -> None:
+    """Inserts tasks: their id, what asks for them, priority, component and status."""
+    s, now = write.snapshot, write.instant
+    rows = (
+        (
+            s.tenant_id, s.fleet_id, now, number, each.node_id, each.run_id, each.run_ordinal,
+            now, int(each.awaiting), priority, component, status, 0,
+        )
+        for number, each, priority, component, status in tasks
+    )  # fmt: skip
+    insert_rows(s.connection, s.profile, task.current.name, _COLUMNS, rows)
 
 
 def _rehome(write: Write, known: Mapping[int, OpenTask], home: Mapping[int, int]) -> None:
@@ -217,22 +239,13 @@ def _open_again(write: Write, openings: Sequence[Opening], had: Mapping[int, Ope
     if not openings:
         return
     ids = take_ids(write, "task", len(openings))
-    rows = [
-        {
-            "id": task_id,
-            "node_id": each.node_id,
-            "run_id": each.run_id,
-            "run_ordinal": each.run_ordinal,
-            "opened_at": write.instant,
-            "awaiting": int(each.awaiting),
-            "priority": had[each.node_id].priority,
-            "component_id": had[each.node_id].component_id,
-            "status": int(TaskStatus.WAITING),
-            "attempt": 0,
-        }
-        for task_id, each in zip(ids, openings, strict=True)
-    ]
-    open_new(write.snapshot, task, rows)
+    waits = int(TaskStatus.WAITING)
+    before = (had[each.node_id] for each in openings)
+    rows = (
+        (number, each, old.priority, old.component_id, waits)
+        for number, each, old in zip(ids, openings, before, strict=True)
+    )
+    _put_tasks(write, rows)
 
 
 def _mark_ready(write: Write, components: set[int]) -> set[int]:
