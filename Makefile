@@ -11,6 +11,9 @@ INSTALLED := $(VENV)/.installed
 PARSER := $(VENV)/.parser
 NODE := tests/node/node_modules/.package-lock.json
 UV := uv==0.13.9
+# A worker for each core, each with servers of its own; the tests of a file stay together and share
+# what they set up. Name others: make test PYTEST_ARGS="-n 0 -k sqlite"
+PYTEST_ARGS ?= -n auto --maxprocesses 8 --dist loadfile
 COMPILE := $(LOCKER)/bin/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--generate-hashes --no-annotate --upgrade --quiet --custom-compile-command "make lock"
 
@@ -25,10 +28,10 @@ run: $(INSTALLED) ## start the demo: a fleet with a week of history, served on t
 	$(BIN)/retrograph demo
 
 test: $(INSTALLED) $(PARSER) $(NODE) ## run the quick tests (under 8 minutes)
-	$(BIN)/python -m pytest -m "not long"
+	$(BIN)/python -m pytest -m "not long" $(PYTEST_ARGS)
 
 test-long: $(INSTALLED) $(PARSER) $(NODE) ## run every test: simulations, kill tests and soaks too
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 check: $(INSTALLED) ## lint, format, types and the import law
 	$(BIN)/ruff check .

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from benchmarks.answers import answers
 from benchmarks.as_of import as_of
 from benchmarks.cascades import against_executemany, growth
 from benchmarks.importing import importing
@@ -24,5 +25,6 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "as-of": as_of,
     "import": importing,
     "http": served,
+    "answers": answers,
     "mariadb": mariadb,
 }

@@ -13,7 +13,8 @@ DEBIAN = Path(__file__).resolve().parents[1] / ".." / "shared" / "data" / "debia
 class Sizes:
     """Nodes of graphs, layers, versions a node, rounds; patience is in seconds.
 
-    `batch` is how many reads of a node are timed as one, `file` what is imported.
+    `batch` is how many reads of a node are timed as one, `file` what is imported; `answered` are
+    the nodes of an answer, and `requests` how many are averaged.
     """
 
     small: int = 10_000
@@ -25,6 +26,8 @@ class Sizes:
     batch: int = 1_000
     patience: float = 10.0
     rounds: int = 9
+    answered: int = 1_000
+    requests: int = 40
     imports: int = 5
     server_rounds: int = 3
     file: Path = DEBIAN
@@ -43,6 +46,8 @@ TINY = Sizes(
     batch=5,
     patience=0.2,
     rounds=1,
+    answered=12,
+    requests=4,
     imports=1,
     server_rounds=1,
 )

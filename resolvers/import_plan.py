@@ -107,7 +107,7 @@ def _plan_nodes(
             plan.ids[place] = known.id
         if given is not None:
             try:
-                _plan_node(plan, key, place, given, known or departed.get(key))
+                _plan_node(plan, key, place, given, known, departed.get(key))
             except InvalidInput as error:
                 reason = ".".join(("node", *error.path))
                 raise ImportRejected(given.line, f"{reason}: {error.message}") from None
@@ -119,10 +119,10 @@ def _plan_node(
     key: str,
     place: int,
     given: GivenNode,
-    found: NodeRecord | tuple[int, NodeKind] | None,
+    known: NodeRecord | None,
+    departed: tuple[int, NodeKind] | None,
 ) -> None:
-    known = found if isinstance(found, NodeRecord) else None
-    back, departed_kind = found if isinstance(found, tuple) else (None, None)
+    back, departed_kind = (None, None) if known or departed is None else departed
     kind = kind_of(given.fields, departed_kind if known is None else known.kind)
     state, content = state_of(given.fields, known), content_of(given.fields, known)
     if known is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from strawberry.dataloader import DataLoader
@@ -121,32 +122,74 @@ def _impact_paths(
 
 
 class Loaders:
-    """The loaders of one operation; their groups begin with the fleet and the instant."""
+    """The loaders of one operation; their groups begin with the fleet and the instant.
+
+    Each is made when it is first needed: most operations need few.
+    """
 
     def __init__(self, call: Call) -> None:
-        self.nodes: GroupLoader[int, NodeRecord] = GroupLoader(call, nodes.load_nodes)
-        self.known_nodes: GroupLoader[int, NodeRecord] = GroupLoader(call, nodes.load_known)
-        self.edges: GroupLoader[int, EdgeRecord] = GroupLoader(call, edges.load_edges)
-        self.edges_around: GroupLoader[int, Page[EdgeRecord]] = GroupLoader(call, _edges_around)
-        self.reached: GroupLoader[int, Page[ReachedRecord]] = GroupLoader(call, _reached)
-        self.evidence: GroupLoader[int, list[EvidenceRecord]] = GroupLoader(call, nodes.evidence_of)
-        self.history: GroupLoader[int, Page[NodeRecord]] = GroupLoader(call, _histories)
-        self.staleness: GroupLoader[NodeRecord, StalenessRecord | None] = GroupLoader(
-            call, _staleness
-        )
-        self.runs: GroupLoader[int, RunRecord] = GroupLoader(call, runs.load_runs)
-        self.impacts: GroupLoader[int, Page[ImpactRecord]] = GroupLoader(call, _impacts)
-        self.impact_paths: GroupLoader[tuple[int, int], list[int]] = GroupLoader(
-            call, _impact_paths
-        )
-        self.tasks: GroupLoader[int, TaskRecord] = GroupLoader(call, tasks.load_tasks)
-        self.open_tasks: GroupLoader[int, TaskRecord] = GroupLoader(call, tasks.open_tasks_of)
-        self.blockers: GroupLoader[TaskRecord, list[TaskRecord]] = GroupLoader(
-            call, tasks.blockers_of
-        )
-        self.standing_supporters: GroupLoader[int, list[int]] = GroupLoader(
-            call, tasks.standing_supporters_of
-        )
-        self.decisions: GroupLoader[RunRecord, DecisionRecord | None] = GroupLoader(
-            call, tasks.decisions_of_runs
-        )
+        self._call = call
+
+    @cached_property
+    def nodes(self) -> GroupLoader[int, NodeRecord]:
+        return GroupLoader(self._call, nodes.load_nodes)
+
+    @cached_property
+    def edges(self) -> GroupLoader[int, EdgeRecord]:
+        return GroupLoader(self._call, edges.load_edges)
+
+    @cached_property
+    def edges_around(self) -> GroupLoader[int, Page[EdgeRecord]]:
+        return GroupLoader(self._call, _edges_around)
+
+    @cached_property
+    def reached(self) -> GroupLoader[int, Page[ReachedRecord]]:
+        return GroupLoader(self._call, _reached)
+
+    @cached_property
+    def evidence(self) -> GroupLoader[int, list[EvidenceRecord]]:
+        return GroupLoader(self._call, nodes.evidence_of)
+
+    @cached_property
+    def history(self) -> GroupLoader[int, Page[NodeRecord]]:
+        return GroupLoader(self._call, _histories)
+
+    @cached_property
+    def staleness(self) -> GroupLoader[NodeRecord, StalenessRecord | None]:
+        return GroupLoader(self._call, _staleness)
+
+    @cached_property
+    def runs(self) -> GroupLoader[int, RunRecord]:
+        return GroupLoader(self._call, runs.load_runs)
+
+    @cached_property
+    def impacts(self) -> GroupLoader[int, Page[ImpactRecord]]:
+        return GroupLoader(self._call, _impacts)
+
+    @cached_property
+    def impact_paths(self) -> GroupLoader[tuple[int, int], list[int]]:
+        return GroupLoader(self._call, _impact_paths)
+
+    @cached_property
+    def known_nodes(self) -> GroupLoader[int, NodeRecord]:
+        return GroupLoader(self._call, nodes.load_known)
+
+    @cached_property
+    def tasks(self) -> GroupLoader[int, TaskRecord]:
+        return GroupLoader(self._call, tasks.load_tasks)
+
+    @cached_property
+    def open_tasks(self) -> GroupLoader[int, TaskRecord]:
+        return GroupLoader(self._call, tasks.open_tasks_of)
+
+    @cached_property
+    def blockers(self) -> GroupLoader[TaskRecord, list[TaskRecord]]:
+        return GroupLoader(self._call, tasks.blockers_of)
+
+    @cached_property
+    def standing_supporters(self) -> GroupLoader[int, list[int]]:
+        return GroupLoader(self._call, tasks.standing_supporters_of)
+
+    @cached_property
+    def decisions(self) -> GroupLoader[RunRecord, DecisionRecord | None]:
+        return GroupLoader(self._call, tasks.decisions_of_runs)

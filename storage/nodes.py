@@ -83,8 +83,8 @@ def node_record(
     s: Snapshot, state: Sequence[Any], content: Sequence[Any], valid_to: int | None = None
 ) -> NodeRecord:
     """A node of a row of `IDENTITY` and `STATE` and of one of `CONTENT`, read at the instant."""
-    id, key, kind, created_at, state_from, validity, projected, pinned, *rest = state
-    pin_reason, confidence, run_id, run_ordinal = rest
+    id, key, kind, created_at, *rest = state
+    state_from, validity, projected, pinned, pin_reason, confidence, run_id, run_ordinal = rest
     content_from, payload, contract_hash, base_confidence, expires_at = content
     return NodeRecord(
         tenant_id=s.tenant_id,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from retrograph.rules.cascade import ImpactKind
 from retrograph.rules.edge_type import EdgeType
@@ -74,9 +74,8 @@ class NodeRef:
     key: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRecord:
-    """A node as of an instant.
+class NodeRecord(NamedTuple):
+    """A node as of an instant; a tuple, since pages make them by the thousand.
 
     `validity` is what the node says; `projected` is what cascades left on it (they differ only
     under a pin).  `payload` is canonical JSON text.  `valid_to` is None while the version is open

@@ -63,12 +63,13 @@ class Touched:
         """The state that a revert gives back, or None where something newer touched the node.
 
         A pin stays as it is now, unless it was the run that moved it, and keeps the stored state.
+        Without a pin the stored state is what cascades had left, also where a pin held it then.
         """
         if self.now is None or not self._is_untouched(self.now, run):
             return None
         if self.before.pinned != self.after.pinned:
             return self.before
-        kept = self.now.validity if self.now.pinned else self.before.validity
+        kept = self.now.validity if self.now.pinned else self.before.projected
         return replace(
             self.before, validity=kept, pinned=self.now.pinned, pin_reason=self.now.pin_reason
         )

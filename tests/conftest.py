@@ -76,3 +76,26 @@ def store(database: str, clock: ManualClock) -> Iterator[Store]:
 def scope(store: Store) -> Scope:
     """A caller who may do everything in tenant 1."""
     return Scope(store, 1, None, frozenset(Role))
+
+
+@pytest.fixture(scope="module")
+def shared_clock() -> ManualClock:
+    """The clock of `shared_store`."""
+    return ManualClock()
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def shared_store(
+    request: pytest.FixtureRequest,
+    shared_clock: ManualClock,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Store]:
+    """An open store of a file's tests, on each engine: they only read, or in fleets of their own.
+
+    Where many tests need little, this saves most of their time.
+    """
+    folder = tmp_path_factory.mktemp("shared")
+    opened = open_store(empty_database(request.param, request, folder), clock=shared_clock)
+    opened.write_all(1, [1], lambda _: None)
+    yield opened
+    opened.close()

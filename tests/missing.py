@@ -29,6 +29,13 @@ def program(name: str, package: str) -> str:
     return shutil.which(name, path=path) or missing(name, package)
 
 
+def browser() -> str:
+    """Return the path of Chromium: the one that CHROMIUM names, or the first found."""
+    named = os.environ.get("CHROMIUM")
+    names = (named,) if named else ("chromium", "chromium-browser", "google-chrome")
+    return next(filter(None, map(shutil.which, names)), None) or missing("chromium", "chromium")
+
+
 def node_script(name: str) -> list[str]:
     """Return the command that runs a script of `tests/node`, given Node and its packages."""
     node = program("node", "nodejs")

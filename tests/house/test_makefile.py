@@ -31,6 +31,20 @@ def test_make_alone_lists_the_targets_a_line_each() -> None:
     assert len(done.stdout.splitlines()) == len(phony.group(1).split())
 
 
+@pytest.mark.parametrize("target", ["test", "test-long"])
+def test_the_tests_run_on_every_core_unless_told_otherwise(target: str) -> None:
+    assert " -n auto " in make(ROOT, "-n", target).stdout
+    told = make(ROOT, "-n", target, "PYTEST_ARGS=-n 0 -k sqlite").stdout
+    assert told.splitlines()[-1].endswith(" -n 0 -k sqlite")
+
+
+def test_a_new_environment_gets_the_parser_again(tmp_path: Path) -> None:
+    copy = copy_checkout(tmp_path / "copy")
+    (copy / ".venv").mkdir()
+    (copy / ".venv" / ".parser").touch()
+    assert "requirements-tsql.lock" in make(copy, "-n", "test").stdout
+
+
 @pytest.mark.parametrize(
     ("script", "advice"),
     [

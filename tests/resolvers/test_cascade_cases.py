@@ -24,8 +24,17 @@ EVENTS = {
 }
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
-def test_case(store: Store, case: Case) -> None:
+def of_own_tenants(number: int) -> Case:
+    """A case, its tenants numbered as no other case has them: all cases share a store."""
+    case = cases()[number]
+    return case | {
+        "nodes": [node | {"tenant": 10 * (number + 1) + node["tenant"]} for node in case["nodes"]]
+    }
+
+
+@pytest.mark.parametrize("number", range(len(cases())), ids=lambda number: cases()[number]["name"])
+def test_case(shared_store: Store, number: int) -> None:
+    store, case = shared_store, of_own_tenants(number)
     ids = plant_case(store, case)
     tenant, fleet = fleet_of(case)
     memory = Memory(Scope(store, tenant, None, frozenset(Role)), fleet)

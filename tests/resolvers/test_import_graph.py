@@ -20,6 +20,7 @@ from retrograph.storage.filters import EdgeFilter, NodeFilter
 from retrograph.storage.node_lists import page_nodes
 from retrograph.storage.records import EdgeRecord, NodeKind, NodeRef, RunStatus
 from retrograph.storage.store import Store
+from tests import debian
 from tests.clock import START, ManualClock
 from tests.resolvers.files import (
     Line,
@@ -301,12 +302,16 @@ def test_progress_is_told_for_each_stage(scope: Scope) -> None:
     assert ("Running", 3, 4) in told
 
 
-def test_the_graph_of_debian_is_loaded_in_one_instant(scope: Scope) -> None:
-    path = shared("data/debian-bookworm.jsonl.gz")
-    if not path.exists():
+@pytest.mark.parametrize(
+    "sampled", [True, pytest.param(False, marks=pytest.mark.long)], ids=["sample", "all"]
+)
+def test_the_graph_of_debian_is_loaded_in_one_instant(scope: Scope, sampled: bool) -> None:
+    if not shared("data/debian-bookworm.jsonl.gz").exists():
         pytest.skip("the shared data is not beside this checkout")
-    with path.open("rb") as file:
-        done = import_graph(scope, file, 1)
-    assert (done.loaded.nodes, done.loaded.edges) == (97_605, 376_992)
+    lines = debian.graph(sampled)
+    done = import_graph(scope, debian.as_file(lines), 1)
+    loaded = done.loaded.nodes, done.loaded.edges
+    assert loaded == tuple(sum(kind in line for line in lines) for kind in ("node", "edge"))
+    assert sampled or loaded == (97_605, 376_992)
     with scope.snapshot(1) as s:
         assert {n.valid_from for n in page_nodes(s, NodeFilter(), 1000, None).rows} == {s.instant}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 
 import pytest
@@ -27,7 +27,9 @@ from retrograph.rules.limits import MAX_ID
 from retrograph.rules.validity import Validity
 from retrograph.storage.filters import NodeFilter, RunFilter
 from retrograph.storage.records import Direction, Neighbourhood, NodeRef, Page
+from retrograph.storage.store import Store
 from tests.clock import ManualClock
+from tests.consistency import assert_consistent
 from tests.memory import Memory, ref
 
 BOTH = Direction.BOTH
@@ -57,13 +59,15 @@ READS: dict[str, Read] = {
 }
 
 
-@pytest.fixture
-def planted(memory: Memory) -> Memory:
-    """`a`, on which `b` depends, and run 1, which felled both."""
+@pytest.fixture(scope="module")
+def planted(shared_store: Store) -> Iterator[Memory]:
+    """`a`, on which `b` depends, and run 1, which felled both; they are only read."""
+    memory = Memory(Scope(shared_store, 1, None, frozenset(Role)))
     memory.plant("a", "b")
     memory.link("a REQUIRES b")
     memory.fell("a")
-    return memory
+    yield memory
+    assert_consistent(shared_store)
 
 
 @pytest.mark.parametrize("name", READS)
@@ -85,11 +89,13 @@ def test_a_fleet_that_is_not_held_does_not_exist(planted: Memory, name: str) -> 
 
 
 @pytest.mark.parametrize("name", READS)
-def test_an_instant_to_come_is_refused(planted: Memory, clock: ManualClock, name: str) -> None:
-    clock.advance()
-    READS[name](planted.scope, 1, clock.now)
+def test_an_instant_to_come_is_refused(
+    planted: Memory, shared_clock: ManualClock, name: str
+) -> None:
+    shared_clock.advance()
+    READS[name](planted.scope, 1, shared_clock.now)
     with pytest.raises(InstantInFuture):
-        READS[name](planted.scope, 1, clock.now + 1)
+        READS[name](planted.scope, 1, shared_clock.now + 1)
 
 
 PAGES: dict[str, Callable[[Scope, int], object]] = {
@@ -216,11 +222,11 @@ def test_history_begins_with_the_first_write_of_the_fleet(
 
 @pytest.mark.parametrize("at", [None, 0])
 def test_an_event_cursor_of_the_future_is_refused(
-    planted: Memory, clock: ManualClock, at: int | None
+    planted: Memory, shared_clock: ManualClock, at: int | None
 ) -> None:
     """It would keep from a subscriber whatever happens until then."""
     scope, last = planted.scope, planted.store.clock(1, 1)
-    clock.advance()
+    shared_clock.advance()
     assert list_events(scope, 1, None, (last, MAX_ID), 10, at).rows == []
     with pytest.raises(InvalidCursor) as caught:
         list_events(scope, 1, None, (last + 1, 0), 10, at)
@@ -228,19 +234,19 @@ def test_an_event_cursor_of_the_future_is_refused(
 
 
 def test_a_window_that_ends_before_it_begins_is_refused(
-    planted: Memory, clock: ManualClock
+    planted: Memory, shared_clock: ManualClock
 ) -> None:
     with pytest.raises(InvalidInput) as caught:
         list_changes(planted.scope, 1, 2, 1, 10)
     assert caught.value.path == ("from",)
     assert list_changes(planted.scope, 1, 2, 2, 10).rows == []
     with pytest.raises(InstantInFuture) as future:
-        list_changes(planted.scope, 1, clock.advance() + 1, None, 10)
+        list_changes(planted.scope, 1, shared_clock.advance() + 1, None, 10)
     assert future.value.path == ("from",)
     with pytest.raises(InstantInFuture) as future:
-        list_changes(planted.scope, 1, 0, clock.now + 1, 10)
+        list_changes(planted.scope, 1, 0, shared_clock.now + 1, 10)
     assert future.value.path == ("to",)
-    assert list_changes(planted.scope, 1, clock.now, None, 10).rows == []
+    assert list_changes(planted.scope, 1, shared_clock.now, None, 10).rows == []
 
 
 def test_impacts_of_an_unknown_run_are_refused(planted: Memory) -> None:

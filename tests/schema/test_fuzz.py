@@ -31,6 +31,12 @@ MARK = "of-the-other-tenant"
 """In all that the other tenant has written."""
 CODES = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)*)`", (ROOT / "README.md").read_text()))
 SEED = 20_260_301
+# graphql-core cancels the siblings of a field that fails, some of them before they begin; the
+# interpreter warns of those when it collects them, or fails to where it does that.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @pytest.fixture

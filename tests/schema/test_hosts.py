@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from retrograph.app import create_app
 from retrograph.schema.middleware import HttpOptions
 from retrograph.storage.store import Store
-from tests.schema.serving import PATIENCE, Listening, Served, listening, serving
+from tests.schema.serving import PATIENCE, Listening, Served, listening, serving, sqlite_store
 
 QUERY = {"query": "{ viewer { tenantId } }"}
 OURS = [
@@ -49,6 +49,13 @@ UPGRADE = [
     "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
     "sec-websocket-protocol: graphql-transport-ws",
 ]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """One store for all: none of it depends on the engine, and nothing is written."""
+    with sqlite_store(tmp_path_factory.mktemp("hosts")) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("host", OURS)

@@ -25,7 +25,7 @@ from retrograph.storage.clock import system_clock
 from retrograph.storage.store import Store, open_store
 from tests import vendored
 from tests.memory import Memory
-from tests.missing import node_script, program
+from tests.missing import browser, node_script
 from tests.schema.serving import Served, listening, serving, sqlite_store
 from tests.shared import ROOT
 
@@ -192,13 +192,13 @@ async def identify(token: str | None) -> Identity:
 
 
 def test_it_runs_in_a_browser_with_the_net_closed(tmp_path: Path) -> None:
-    script, browser = node_script("graphiql.mjs"), program("chromium", "chromium")
+    script, chromium = node_script("graphiql.mjs"), browser()
     with sqlite_store(tmp_path) as store, listening(create_app(store, identify=identify)) as server:
         memory = Memory(Scope(store, 1, None, frozenset(Role)))
         memory.plant("decision:9001", "rule:vat", "witness")
         origin = "http://{}:{}".format(*server.address)
         done = subprocess.run(
-            [*script, origin, browser, "for-browsers"],
+            [*script, origin, chromium, "for-browsers"],
             capture_output=True,
             text=True,
             check=False,

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import orjson
 import pytest
 
+from retrograph.app import create_app
+from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.cursor import encode_cursor
 from retrograph.rules.instant import format_instant
+from retrograph.storage.store import Store
 from tests.clock import START, ManualClock
 from tests.memory import Memory
-from tests.schema.serving import Served
+from tests.schema.serving import Answer, Served, serving
 
 PAGE = "pageInfo { hasNextPage hasPreviousPage startCursor endCursor } edges { cursor node { %s } }"
 PATHS = 'paths(fleetId: 1, from: {key: "a"}, to: {key: "d"}, first: %d, after: $after)'
@@ -46,8 +49,10 @@ LISTS: dict[str, tuple[str, str, int]] = {
 
 
 class Past(NamedTuple):
-    """The instants before the runs and after them."""
+    """A served fleet, and the instants before its runs and after them."""
 
+    ask: Callable[..., Answer]
+    clock: ManualClock
     healthy: str
     felled: str
 
@@ -71,25 +76,28 @@ def query_of(name: str, first: int) -> str:
     return "query ($after: String, $at: DateTime) { " + text + " } "
 
 
-@pytest.fixture
-def past(memory: Memory, clock: ManualClock) -> Past:
-    """A fleet with two runs."""
+@pytest.fixture(scope="module")
+def past(shared_store: Store, shared_clock: ManualClock) -> Iterator[Past]:
+    """A fleet with two runs, which is only read."""
+    memory = Memory(Scope(shared_store, 1, None, frozenset(Role)))
     memory.plant("a", "b", "c", "d", "e")
     edges = ("a REQUIRES b", "b REQUIRES c", "c REQUIRES d", "a REQUIRES e", "a DERIVED_FROM d")
     linked = memory.link(*edges).instant
-    clock.advance()
+    shared_clock.advance()
     memory.fell("d")
-    clock.advance()
-    return Past(format_instant(linked), format_instant(memory.fell("a").as_of))
+    shared_clock.advance()
+    felled = memory.fell("a").as_of
+    with serving(create_app(shared_store)) as served:
+        yield Past(served.ask, shared_clock, format_instant(linked), format_instant(felled))
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_pages_give_every_row_once(served: Served, past: Past, name: str) -> None:
+def test_pages_give_every_row_once(past: Past, name: str) -> None:
     at = past.of(name)
-    whole = find(served.ask(with_used(query_of(name, 1000)), at=at).data)
+    whole = find(past.ask(with_used(query_of(name, 1000)), at=at).data)
     rows, after = [], None
     while True:
-        page = find(served.ask(with_used(query_of(name, 2)), at=at, after=after).data)
+        page = find(past.ask(with_used(query_of(name, 2)), at=at, after=after).data)
         rows += page["edges"]
         assert page["pageInfo"]["hasPreviousPage"] == (after is not None)
         assert page["pageInfo"]["startCursor"] == page["edges"][0]["cursor"]
@@ -188,15 +196,13 @@ def test_a_forged_cursor_is_refused(
 
 @pytest.mark.parametrize("ahead", [1, 2_000_000, 10**15])
 @pytest.mark.parametrize("name", LISTS)
-def test_a_cursor_of_the_future_is_refused(
-    served: Served, past: Past, clock: ManualClock, name: str, ahead: int
-) -> None:
+def test_a_cursor_of_the_future_is_refused(past: Past, name: str, ahead: int) -> None:
     """Whether it lies between the last commit and now, or beyond now; nothing is read at it."""
     at = past.of(name)
-    found = find(served.ask(with_used(query_of(name, 1)), at=at).data)["pageInfo"]["endCursor"]
-    last = clock.now
-    clock.advance()
-    answer = served.ask(with_used(query_of(name, 1)), at=at, after=moved(found, last + ahead))
+    found = find(past.ask(with_used(query_of(name, 1)), at=at).data)["pageInfo"]["endCursor"]
+    last = past.clock.now
+    past.clock.advance()
+    answer = past.ask(with_used(query_of(name, 1)), at=at, after=moved(found, last + ahead))
     assert answer.code == "INVALID_CURSOR"
     assert answer.error["extensions"]["path"] == ["after"]
     assert set(answer.as_of.values()) <= {past.felled}
@@ -228,10 +234,10 @@ def test_a_cursor_of_the_future_is_not_heeded_by_the_fields_beside_it(
 
 
 @pytest.mark.parametrize("name", [name for name in LISTS if name != "nodes"])
-def test_a_cursor_of_another_list_is_refused(served: Served, past: Past, name: str) -> None:
-    cursor = served.ask(NODES).data["nodes"]["pageInfo"]["endCursor"]
+def test_a_cursor_of_another_list_is_refused(past: Past, name: str) -> None:
+    cursor = past.ask(NODES).data["nodes"]["pageInfo"]["endCursor"]
     at = past.of(name)
-    answer = served.ask(with_used(query_of(name, 1)), at=at, after=cursor)
+    answer = past.ask(with_used(query_of(name, 1)), at=at, after=cursor)
     assert answer.code == "INVALID_CURSOR"
 
 
@@ -260,27 +266,23 @@ OTHERS: list[tuple[str, str, str]] = [
 
 
 @pytest.mark.parametrize(("name", "old", "new"), OTHERS)
-def test_a_cursor_of_other_arguments_is_refused(
-    served: Served, past: Past, name: str, old: str, new: str
-) -> None:
+def test_a_cursor_of_other_arguments_is_refused(past: Past, name: str, old: str, new: str) -> None:
     at = past.of(name)
     query = with_used(query_of(name, 1))
-    cursor = find(served.ask(query, at=at).data)["pageInfo"]["endCursor"]
-    assert find(served.ask(query, at=at, after=cursor).data)
+    cursor = find(past.ask(query, at=at).data)["pageInfo"]["endCursor"]
+    assert find(past.ask(query, at=at, after=cursor).data)
     assert query.count(old) == 1
-    answer = served.ask(query.replace(old, new), at=at, after=cursor)
+    answer = past.ask(query.replace(old, new), at=at, after=cursor)
     assert answer.code == "INVALID_CURSOR"
 
 
-def test_the_order_and_the_number_of_equal_arguments_do_not_matter(
-    served: Served, past: Past
-) -> None:
+def test_the_order_and_the_number_of_equal_arguments_do_not_matter(past: Past) -> None:
     asked = """query ($validity: [Validity!], $after: String) {
         nodes(fleetId: 1, filter: {validity: $validity}, first: 1, after: $after) {
             pageInfo { endCursor } } }"""
-    found = served.ask(asked, validity=["INVALID", "CURRENTLY_VALID"]).data["nodes"]["pageInfo"]
+    found = past.ask(asked, validity=["INVALID", "CURRENTLY_VALID"]).data["nodes"]["pageInfo"]
     for same in (["CURRENTLY_VALID", "INVALID"], ["INVALID", "CURRENTLY_VALID", "INVALID"]):
-        assert served.ask(asked, validity=same, after=found["endCursor"]).data
+        assert past.ask(asked, validity=same, after=found["endCursor"]).data
 
 
 def test_a_preview_from_another_node_of_a_circle_is_another_list(
@@ -299,26 +301,26 @@ def test_a_preview_from_another_node_of_a_circle_is_another_list(
     assert served.ask(asked, key="b", after=cursor).code == "INVALID_CURSOR"
 
 
-def test_a_cursor_of_another_node_is_refused(served: Served, past: Past) -> None:
+def test_a_cursor_of_another_node_is_refused(past: Past) -> None:
     asked = """query ($k: String!, $after: String) { node(fleetId: 1, by: {key: $k}) {
         outgoing(first: 1, after: $after) { pageInfo { endCursor } } } }"""
-    found = served.ask(asked, k="a").data["node"]["outgoing"]["pageInfo"]["endCursor"]
-    assert served.ask(asked, k="b", after=found).code == "INVALID_CURSOR"
-    assert served.ask(asked, k="a", after=found).data
+    found = past.ask(asked, k="a").data["node"]["outgoing"]["pageInfo"]["endCursor"]
+    assert past.ask(asked, k="b", after=found).code == "INVALID_CURSOR"
+    assert past.ask(asked, k="a", after=found).data
 
 
-def test_a_cursor_of_paths_between_others_is_refused(served: Served, past: Past) -> None:
+def test_a_cursor_of_paths_between_others_is_refused(past: Past) -> None:
     asked = """query ($to: String!, $after: String) {
         paths(fleetId: 1, from: {key: "a"}, to: {key: $to}, first: 1, after: $after) {
             pageInfo { endCursor } } }"""
-    found = served.ask(asked, to="d").data["paths"]["pageInfo"]["endCursor"]
-    assert served.ask(asked, to="c", after=found).code == "INVALID_CURSOR"
+    found = past.ask(asked, to="d").data["paths"]["pageInfo"]["endCursor"]
+    assert past.ask(asked, to="c", after=found).code == "INVALID_CURSOR"
 
 
 @pytest.mark.parametrize("first", [0, -1, 1001, 2**31 - 1])
 @pytest.mark.parametrize("name", LISTS)
-def test_a_page_has_bounds(served: Served, past: Past, name: str, first: int) -> None:
+def test_a_page_has_bounds(past: Past, name: str, first: int) -> None:
     at = past.of(name)
-    answer = served.ask(with_used(query_of(name, first)), at=at)
+    answer = past.ask(with_used(query_of(name, first)), at=at)
     assert answer.code == "BAD_USER_INPUT"
     assert answer.error["extensions"]["path"] == ["first"]

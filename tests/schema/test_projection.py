@@ -6,6 +6,7 @@ import asyncio
 import gc
 import math
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +14,6 @@ import strawberry
 from graphql import GraphQLObjectType, get_named_type, is_leaf_type
 from hypothesis import given, settings
 from strawberry.extensions import SchemaExtension
-from strawberry.types import ExecutionResult
 
 from retrograph.schema.columns import column_of
 from retrograph.schema.projection import ProjectingExecutor, Selection
@@ -32,7 +32,17 @@ from tests.schema.projected import (
     roots,
 )
 
+# Where an error takes the place of a list, graphql-core drops what it has begun to await in it.
+pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+
 YES = {"yes": True, "no": False}
+
+
+@pytest.fixture(autouse=True)
+def _dropped() -> Iterator[None]:
+    """Lets what was dropped go here, and not in the middle of another test."""
+    yield
+    gc.collect()
 
 
 def leaf(**given: Any) -> Leaf:
@@ -59,16 +69,6 @@ def root(*leaves: Any, **given: Any) -> Root:
     return Root(**(usual | given))
 
 
-async def execute(
-    schema: strawberry.Schema, query: str, variables: dict[str, bool], value: Root
-) -> ExecutionResult:
-    result = await schema.execute(query, variables, value)
-    # What was begun and isn't needed any more, since an error has taken its place, ends behind us.
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    await asyncio.gather(*others, return_exceptions=True)
-    return result
-
-
 def ask(schema: strawberry.Schema, query: str, value: Root) -> str:
     """The response as it goes out, and its errors with their places."""
     asked = schema.execute(
@@ -86,7 +86,7 @@ def test_an_answer_is_the_same_on_both_paths(query: str, value: Root) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=5_000, deadline=None)
+@settings(max_examples=1_000, deadline=None)
 @given(documents(), roots)
 def test_thousands_of_answers_are_the_same_on_both_paths(query: str, value: Root) -> None:
     assert ask(PROJECTING, query, value) == ask(PLAIN, query, value)

@@ -13,6 +13,13 @@ from tests.servers import MariaDBServer
 from tests.storage.world import World
 
 SEEDS = range(5)
+QUICK = 3
+"""How many of the seeds the quick tests take."""
+WORLDS = [
+    pytest.param((engine, seed), marks=[pytest.mark.long] * (seed >= QUICK), id=f"{engine}-{seed}")
+    for engine in ENGINES
+    for seed in SEEDS
+]
 
 
 @pytest.fixture
@@ -27,14 +34,24 @@ def url(mariadb_server: MariaDBServer, empty: str) -> str:
     return mariadb_server.url(empty)
 
 
-@pytest.fixture(scope="session", params=[(engine, seed) for engine in ENGINES for seed in SEEDS])
+@pytest.fixture(scope="session")
+def worlds() -> Iterator[dict[tuple[str, int], World]]:
+    """Those that were built in this process, by engine and seed; closed at the end."""
+    built: dict[tuple[str, int], World] = {}
+    yield built
+    for each in built.values():
+        each.store.close()
+
+
+@pytest.fixture(params=WORLDS)
 def world(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[World]:
+    request: pytest.FixtureRequest,
+    worlds: dict[tuple[str, int], World],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> World:
     """A world on each engine, from each seed; it is only read."""
     engine, seed = request.param
-    store = open_store(
-        empty_database(engine, request, tmp_path_factory.mktemp("world")), clock=ManualClock()
-    )
-    yield World(store, seed)
-    store.close()
+    if request.param not in worlds:
+        database = empty_database(engine, request, tmp_path_factory.mktemp("world"))
+        worlds[request.param] = World(open_store(database, clock=ManualClock()), seed)
+    return worlds[request.param]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -43,7 +44,7 @@ def _world_of(edges: list[Edge], seeds: Seeds = INVALID) -> World:
     return World([(node, 1, 1, 0) for node in ids], edges, seeds)
 
 
-def _chain(kind: EdgeType, first: int = 1, last: int = LONG) -> list[Edge]:
+def _chain(kind: EdgeType, first: int, last: int) -> list[Edge]:
     return [(node, node + 1, kind) for node in range(first, last)]
 
 
@@ -128,24 +129,40 @@ def test_case(soil: Soil, case: Case) -> None:
     assert impacts_of(found) == case["expect"]["impacts"]
 
 
-@pytest.mark.parametrize("kind", [EdgeType.REQUIRES, EdgeType.SUPPORTED_BY])
-def test_long_chain(soil: Soil, kind: EdgeType) -> None:
-    found = _fell(soil, _world_of(_chain(kind)))
-
-    assert found.nodes == list(range(1, LONG + 1))
-    assert found.depths == list(range(LONG))
-    assert found.path(LONG - 1) == found.nodes
+def _long(kind: EdgeType) -> Any:
+    return pytest.param(kind, LONG, marks=pytest.mark.long, id=f"{kind.name}-{LONG}")
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [EdgeType.DERIVED_FROM, pytest.param(EdgeType.SUPPORTED_BY, marks=pytest.mark.long)],
+    ("kind", "count"),
+    [
+        (EdgeType.REQUIRES, 2_000),
+        (EdgeType.SUPPORTED_BY, 1_000),
+        _long(EdgeType.REQUIRES),
+        _long(EdgeType.SUPPORTED_BY),
+    ],
 )
-def test_long_cycle(soil: Soil, kind: EdgeType) -> None:
-    found = _fell(soil, _world_of([*_chain(kind), (LONG, 1, kind)]))
+def test_long_chain(soil: Soil, kind: EdgeType, count: int) -> None:
+    found = _fell(soil, _world_of(_chain(kind, 1, count)))
 
-    assert found.nodes == list(range(1, LONG + 1))
-    assert found.depths[-1] == LONG - 1
+    assert found.nodes == list(range(1, count + 1))
+    assert found.depths == list(range(count))
+    assert found.path(count - 1) == found.nodes
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [
+        (EdgeType.DERIVED_FROM, 2_000),
+        _long(EdgeType.DERIVED_FROM),
+        _long(EdgeType.SUPPORTED_BY),
+    ],
+)
+def test_long_cycle(soil: Soil, kind: EdgeType, count: int) -> None:
+    found = _fell(soil, _world_of([*_chain(kind, 1, count), (count, 1, kind)]))
+
+    assert found.nodes == list(range(1, count + 1))
+    assert found.depths[-1] == count - 1
 
 
 def test_layers_with_a_trillion_paths(soil: Soil) -> None:

@@ -30,10 +30,7 @@ def missing() -> str | None:
     absent = [name for name in _PACKAGES if find_spec(name) is None]
     if not absent:
         return None
-    return (
-        f"ScriptDom needs {', '.join(absent)}: pip install --no-deps --require-hashes "
-        "-r requirements-tsql.lock (Linux on x86-64)"
-    )
+    return f"ScriptDom needs {', '.join(absent)}. Run: make .venv/.parser (Linux on x86-64)"
 
 
 @cache

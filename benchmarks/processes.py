@@ -1,0 +1,88 @@
+"""Servers as processes of their own, so that their CPU time can be read."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PYTHON = (sys.executable, "-m")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A process that answers GraphQL on a port of this machine."""
+
+    pid: int
+    port: int
+
+    def cpu(self) -> float:
+        """The seconds of CPU that the process has used, all its threads together."""
+        told = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(told[11]) + int(told[12])) / _TICKS
+
+    def seconds_each(self, query: str, count: int) -> float:
+        """The CPU time of a request, the average of `count` on one connection."""
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=60)) as client:
+            _ask(client, query)
+            before = self.cpu()
+            for _ in range(count):
+                _ask(client, query)
+            return max(self.cpu() - before, 1 / _TICKS) / count
+
+    def answer(self, query: str) -> bytes:
+        """The body of a response."""
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=60)) as client:
+            return _ask(client, query)
+
+
+def ours(database: Path) -> list[str]:
+    """The command that serves a database, without a line in the log for each request."""
+    silent = ("--log-level", "warning")
+    place = ("--port", "0", "--database", str(database))
+    return [*_PYTHON, "retrograph.cli", "serve", *silent, *place]
+
+
+def peer(name: str, count: int) -> list[str]:
+    """The command that serves a number of nodes by one of `benchmarks.peers`."""
+    return [*_PYTHON, "benchmarks.peers", name, str(count)]
+
+
+def yoga(count: int) -> list[str]:
+    """The command that serves a number of nodes by graphql-yoga."""
+    return ["node", str(ROOT / "tests" / "node" / "yoga.mjs"), str(count)]
+
+
+@contextmanager
+def running(command: Sequence[str]) -> Iterator[Server]:
+    """A server for as long as the context lasts; it says its port in its first line."""
+    environment = os.environ | {"NODE_ENV": "production", "PYTHONPATH": str(ROOT)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, text=True, env=environment) as process:
+        try:
+            assert process.stdout is not None
+            said = process.stdout.readline()
+            found = re.search(r"(\d+)(/graphql)?$", said.rstrip())
+            if found is None:
+                raise AssertionError(f"{command} says no port: {said!r}")
+            yield Server(process.pid, int(found[1]))
+        finally:
+            process.kill()
+
+
+def _ask(client: HTTPConnection, query: str) -> bytes:
+    kind = {"Content-Type": "application/json"}
+    client.request("POST", "/graphql", json.dumps({"query": query}), kind)
+    answer = client.getresponse().read()
+    if b'"errors"' in answer[:4_000]:
+        raise AssertionError(answer[:4_000])
+    return answer

@@ -1,0 +1,140 @@
+"""However long a page is, and whatever hangs on its rows, it takes as many SQL statements.
+
+Rows of several instants or runs are the exception: what hangs on events is read once for each
+instant, and paths of impacts once for each run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from graphql import (
+    FieldNode,
+    GraphQLObjectType,
+    TypeInfo,
+    TypeInfoVisitor,
+    Visitor,
+    get_named_type,
+    get_nullable_type,
+    is_composite_type,
+    is_list_type,
+    parse,
+    visit,
+)
+from sqlalchemy import event
+
+from retrograph.resolvers.add_evidence import add_evidence
+from retrograph.schema.schema import make_schema
+from retrograph.storage.records import NodeRef
+from retrograph.storage.store import Store
+from tests.memory import Memory
+from tests.schema.serving import Served
+
+FEW, MANY = 2, 9
+
+# Each for itself: what different branches want of the same kind is fetched together only where
+# their answers happen to come at once.
+OF_A_NODE = {
+    "evidence": "evidence { uri }",
+    "staleness": "staleness { run { id } path { id } }",
+    "history": "history(first: $n) { nodes { id validFrom } edges { cursor node { id } } }",
+    "outgoing": "outgoing(first: $n) { nodes { id source { key } } edges { node { id } } }",
+    "incoming": "incoming(first: $n) { nodes { id target { key } } }",
+    "dependents": "dependents(first: $n) { nodes { path node { key } } edges { node { depth } } }",
+    "dependencies": "dependencies(first: $n) { nodes { depth node { key } } }",
+}
+IMPACTS = "impacts(first: $n) { nodes { depth node { key } } edges { node { to } } }"
+QUERIES = {
+    **{
+        name: f"""nodes(fleetId: 1, filter: {{keyPrefix: "middle"}}, first: $n) {{
+            nodes {{ {inside} }} edges {{ node {{ id }} }} }}"""
+        for name, inside in OF_A_NODE.items()
+    },
+    "edges": "edges(fleetId: 1, first: $n) { nodes { id source { key } target { key } } }",
+    "paths": """paths(fleetId: 1, from: {key: "top"}, to: {key: "bottom"}, first: $n) {
+        nodes { length nodes { key } edges { id } } edges { cursor node { length } } }""",
+    "neighbourhood": """neighbourhood(fleetId: 1, roots: [{key: "top"}], first: $n) {
+        nodes { key evidence { uri } } edges { id source { key } } }""",
+    "changes": """changes(fleetId: 1, from: "2000-01-01T00:00:00Z", first: $n) {
+        nodes { kind node { key } } edges { cursor } }""",
+    "changed edges": """changes(fleetId: 1, from: "2000-01-01T00:00:00Z", first: $n) {
+        nodes { kind edge { id source { key } } } }""",
+    "events": """events(fleetId: 1, types: [NODE_STALE], first: $n) {
+        nodes { cursor node { key } run { id } } edges { cursor } }""",
+    "runs": f"""invalidationRuns(fleetId: 1, first: $n) {{
+        nodes {{ id root {{ key }} reverts {{ id }} {IMPACTS} }} edges {{ node {{ id }} }} }}""",
+    "run": """invalidationRuns(fleetId: 1, filter: {reason: "top"}, first: 1) {
+        nodes { impacts(first: $n) { nodes { path node { key staleness { path { id } } } } } } }""",
+    "preview": f"""previewInvalidation(fleetId: 1, root: {{key: "sound"}}) {{ {IMPACTS} }}""",
+}
+
+
+@pytest.fixture
+def wide(memory: Memory) -> Memory:
+    """Top, many in the middle, and bottom: felled at once, then many others each for itself."""
+    names, count = ("middle", "lone", "well"), MANY + 3
+    middle, lone, well = ([f"{name}:{n}" for n in range(count)] for name in names)
+    memory.plant("top", *middle, "bottom", *lone, "sound", *well)
+    memory.link(*(f"top REQUIRES {key}" for key in middle))
+    memory.link(*(f"{key} DERIVED_FROM bottom" for key in middle))
+    memory.link(*(f"sound REQUIRES {key}" for key in well))
+    for key in middle:
+        add_evidence(memory.scope, memory.fleet, NodeRef(key=key), f"https://{key[-1]}.example")
+    memory.fell("top", reason="top")
+    for key in lone:
+        memory.fell(key)
+    return memory
+
+
+@contextmanager
+def counting(store: Store) -> Iterator[list[str]]:
+    """Collects the statements that reads execute, on any connection."""
+    seen: list[str] = []
+
+    def note(connection: object, cursor: object, text: str, *_: object) -> None:
+        seen.append(text)
+
+    with store.read(1, 1) as snapshot:
+        engine = snapshot.connection.engine
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield seen
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_longer_page_takes_no_more_statements(name: str, served: Served, wide: Memory) -> None:
+    query = f"query($n: Int!) {{ {QUERIES[name]} }}"
+    counts, sizes = [], []
+    for first in (FEW, MANY):
+        with counting(wide.store) as seen:
+            sizes.append(str(served.ask(query, n=first).data).count("{"))
+        counts.append(len(seen))
+    assert sizes[1] > 1.5 * sizes[0]
+    assert counts[0] == counts[1] > 0
+
+
+def test_every_list_of_the_queries_is_counted() -> None:
+    schema = make_schema()._schema
+    info, asked = TypeInfo(schema), set[str]()
+
+    class Noting(Visitor):
+        def enter_field(self, node: FieldNode, *_: object) -> None:
+            asked.add(f"{info.get_parent_type()}.{node.name.value}")
+
+    for text in QUERIES.values():
+        visit(parse(f"query($n: Int!) {{ {text} }}"), TypeInfoVisitor(info, Noting()))
+    lists = {
+        f"{name}.{field}"
+        for name, kind in schema.type_map.items()
+        if isinstance(kind, GraphQLObjectType) and not name.startswith("__")
+        for field, held in kind.fields.items()
+        if is_list_type(get_nullable_type(held.type))
+        and is_composite_type(get_named_type(held.type))
+    }
+    of_mutations = {"NodesLinked.edges", "NodesPut.nodes", "NodesPut.runs"}
+    of_mutations |= {"RunReverted.restored", "RunReverted.leftAlone"}
+    assert lists - asked == of_mutations
