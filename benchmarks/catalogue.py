@@ -11,6 +11,7 @@ from benchmarks.importing import importing
 from benchmarks.literal import literal
 from benchmarks.mariadb import mariadb
 from benchmarks.measure import Row
+from benchmarks.rewinding import rewinding
 from benchmarks.served import served
 from benchmarks.sizes import Sizes
 
@@ -22,6 +23,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "literal": literal,
     "growth": growth,
     "as-of": as_of,
+    "rewind": rewinding,
     "import": importing,
     "http": served,
     "mariadb": mariadb,
