@@ -6,6 +6,7 @@ Beside it runs a simple model of the present.  A write that is refused must leav
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, ClassVar, TypeVar
 
@@ -200,7 +201,7 @@ class TimeMachine(RuleBasedStateMachine):
         for to in pick(sorted(self.past), choice):
             words = confirmation(self.fleet, to) if agreed else None
             asked = Rewind(to, dry_run=False, confirm=words)
-            done = self.attempt(lambda asked=asked: rewind_fleet(self.scope, self.fleet, asked))
+            done = self.attempt(partial(rewind_fleet, self.scope, self.fleet, asked))
             assert (done is not None) is agreed
             if done is not None:
                 then, ids = self.past[to]
