@@ -21,6 +21,7 @@ from retrograph.cli_serve import demo, serve
 from retrograph.cli_sweep import sweep
 from retrograph.cli_token import print_token
 from retrograph.cli_watch import invalidate_node, tail
+from retrograph.cli_worker import demo_judge, worker
 from retrograph.rules.errors import OutputFailed, RetrographError
 
 
@@ -93,6 +94,8 @@ for _command in (
     invalidate_node,
     tail,
     sweep,
+    worker,
+    demo_judge,
     migrate,
     print_sdl,
     print_token,

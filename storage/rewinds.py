@@ -111,7 +111,8 @@ def _begun_since(frame: Frame, versioned: Versioned) -> Executable:  # noqa: ARG
 @prepared
 def _gone_since(frame: Frame, versioned: Versioned) -> Executable:  # noqa: ARG001
     now, then = versioned.current, versioned.history
-    present = select(now.c.id).where(now.c.id == then.c.id).correlate(then).exists()
+    kept = select(now.c.id).where(now.c.id == then.c.id, *within_scope(now))
+    present = kept.correlate(then).exists()
     return (
         select(then.c.id)
         .where(*scoped(then), *_held(then, bindparam("to")), ~present)

@@ -44,6 +44,16 @@ class Present:
     judged: dict[int, int] = field(default_factory=dict)
     deeds: int = 0
 
+    def copy(self) -> Present:
+        """The present as it is now, to be set back to."""
+        return replace(self, states=dict(self.states), says=dict(self.says), edges=dict(self.edges))
+
+    def set_back(self, then: Present) -> None:
+        """States, contents and edges are those of then; runs, and what was judged, stay."""
+        self.deeds += 1
+        now = then.copy()
+        self.states, self.says, self.edges = now.states, now.says, now.edges
+
     def judge(self, validity: Validity, nodes: Iterable[int]) -> None:
         """A judgement, or a cut-off, heals nodes; no run accounts for it."""
         self.deeds += 1
@@ -130,6 +140,8 @@ class Present:
         return [(n, s.stored, s.projected, int(s.pinned)) for n, s in self.states.items()]
 
     def _former(self, node: int, old: int, done: Done) -> State | None:
+        if node not in self.states:
+            return None
         now, before, after = self.states[node], done.before[node], done.after[node]
         same = (now.by, now.projected) == (after.by, after.projected)
         judged = self.judged.get(node, -1) > done.number

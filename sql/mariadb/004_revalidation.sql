@@ -97,7 +97,7 @@ CREATE INDEX IF NOT EXISTS node_content_expiring ON node_content (tenant_id, fle
 -- Every tenant that has a fleet, for what looks after all of them; nothing else is told here.
 CREATE TABLE IF NOT EXISTS tenant (
     tenant_id BIGINT NOT NULL PRIMARY KEY
-) ENGINE = InnoDB;
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;
 
 INSERT IGNORE INTO tenant (tenant_id) SELECT DISTINCT tenant_id FROM fleet;
 

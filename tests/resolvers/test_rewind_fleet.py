@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 import pytest
-from sqlalchemy import select
 
 from retrograph.resolvers.add_evidence import add_evidence
 from retrograph.resolvers.inputs import UNSET, NodeInput
@@ -18,10 +17,10 @@ from retrograph.resolvers.unlink_nodes import unlink_nodes
 from retrograph.rules.errors import InstantInFuture, InvalidInput
 from retrograph.rules.validity import Validity
 from retrograph.storage.records import EventType, NodeKind
-from retrograph.storage.rewinds import REWOUND
 from retrograph.storage.task_records import OPEN, TaskStatus
 from tests.clock import ManualClock
 from tests.consistency import assert_consistent
+from tests.dump import Rows, present_of
 from tests.memory import NEW, Memory, ref
 from tests.observing import observe
 
@@ -34,16 +33,8 @@ def rewind(memory: Memory, to: int, **more: Any) -> FleetRewound:
     return rewind_fleet(memory.scope, memory.fleet, request)
 
 
-def present(memory: Memory) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of the present without the instants at which their versions began."""
-    found = {}
-    with memory.scope.snapshot(memory.fleet) as s:
-        for name, versioned in REWOUND.items():
-            table = versioned.current
-            columns = [each for each in table.columns if each.name != "valid_from"]
-            chosen = select(*columns).where(table.c.fleet_id == memory.fleet).order_by(table.c.id)
-            found[name] = [(*row,) for row in s.connection.execute(chosen)]
-    return found
+def present(memory: Memory) -> dict[str, Rows]:
+    return present_of(memory.store, 1, memory.fleet)
 
 
 def work(memory: Memory) -> dict[str, str]:

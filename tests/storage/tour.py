@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from retrograph.resolvers import edges, events, nodes, previews, runs, tasks, walks
@@ -17,8 +17,15 @@ from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.pin_node import pin_node
 from retrograph.resolvers.put_nodes import put_nodes
 from retrograph.resolvers.revert_run import revert_run
+from retrograph.resolvers.rewind_fleet import Rewind, confirmation, rewind_fleet
+from retrograph.resolvers.schedule_invalidation import (
+    cancel_scheduled,
+    list_scheduled,
+    request_invalidation,
+)
 from retrograph.resolvers.scope import Scope
 from retrograph.resolvers.supersede import supersede
+from retrograph.resolvers.sweep import sweep_fleet
 from retrograph.resolvers.unlink_nodes import unlink_nodes
 from retrograph.rules.cascade import ImpactKind
 from retrograph.rules.edge_type import EdgeType
@@ -28,6 +35,7 @@ from retrograph.storage.claims import put_back
 from retrograph.storage.decisions import page_decisions
 from retrograph.storage.filters import NodeFilter, RunFilter, TaskFilter
 from retrograph.storage.records import Direction, EventType, NodeKind, NodeRef, RunStatus
+from retrograph.storage.scheduled import ScheduledRecord
 from retrograph.storage.task_records import OPEN, TaskRecord, TaskStatus
 from retrograph.storage.tasks import blocking, page_tasks
 from retrograph.storage.write import Write
@@ -71,6 +79,7 @@ def write_all(scope: Scope, fleet: int) -> Made:
     supersede(scope, fleet, Supersession(ref("x"), NodeInput("x2", kind=NodeKind.RULE), "newer"))
     unlink_nodes(scope, fleet, [linked.edges[0].id])
     task = _judge_all(Work(memory))
+    _pass_time(memory)
     made = memory.nodes()
     return Made(
         tuple(made[key].id for key in ("x", "y", "z", "old")),
@@ -108,6 +117,23 @@ def _judge_all(work: Work) -> int:
     memory.fell("k1", Validity.DEFINITELY_STALE)
     work.judge("k1", unchanged=True)
     return held.id
+
+
+def _pass_time(memory: Memory) -> None:
+    """Schedules, sweeps, and takes back what came last."""
+    scope, fleet = memory.scope, memory.fleet
+    later = Invalidation(ref("z"), "later", effective_at=scope.store.now() + 10**12)
+    waiting = request_invalidation(scope, fleet, replace(later, idempotency_key="later"))
+    assert isinstance(waiting, ScheduledRecord)
+    assert list_scheduled(scope, fleet, None, 50).rows == [waiting]
+    sweep_fleet(scope, fleet)
+    cancel_scheduled(scope, fleet, waiting.id)
+    to = scope.clock(fleet)
+    gone = memory.put(NodeInput("gone", kind=NEW)).nodes[0].id
+    rewind_fleet(scope, fleet, Rewind(to))
+    rewind_fleet(scope, fleet, Rewind(to, dry_run=False, confirm=confirmation(fleet, to)))
+    assert nodes.load_known(scope, fleet, None, [gone])
+    memory.put(NodeInput("gone", kind=NEW))
 
 
 def _make_ready(failed: TaskRecord, write: Write) -> None:
