@@ -1,10 +1,4 @@
-# Two stages: the first builds, the second only runs.
-#
-# Until the server knows tokens it answers on loopback only, so the container shares the host's
-# network and keeps to its loopback:
-#
-#   docker build -t retrograph .
-#   docker run --network host --volume retrograph:/data retrograph
+# Two stages: the first builds, the second only runs. README.md tells how to run the image.
 
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /src
@@ -23,6 +17,7 @@ RUN apt-get update \
     && useradd --uid 10001 --user-group --no-create-home retrograph \
     && install --directory --owner=retrograph --group=retrograph /data
 COPY --from=build /opt/retrograph /opt/retrograph
+# Without tokens it answers on the loopback only, so that is where it begins.
 ENV PATH=/opt/retrograph/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     RETROGRAPH_HOST=127.0.0.1 \

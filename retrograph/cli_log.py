@@ -7,14 +7,13 @@ import time
 
 from retrograph.schema.current_request import WithRequestId
 
-_SAID_ALREADY = frozenset(
-    {
-        "Invalid HTTP request received.",
-        "Unsupported upgrade request.",
-        "Invalid UTF-8 sequence received from client.",
-    }
+_SAID_ALREADY = (
+    "Invalid HTTP request received.",
+    "Unsupported upgrade request.",
+    "Invalid UTF-8 sequence received from client.",
+    "Rejected WebSocket connection from origin",
 )
-"""What uvicorn warns of; it is the client's fault, and has a line of its own."""
+"""How what libraries warn of begins; it is the client's fault, and has a line of its own."""
 
 
 def configure_logging(level: str) -> None:
@@ -24,7 +23,7 @@ def configure_logging(level: str) -> None:
     handler.setFormatter(_LogLine())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     logging.getLogger("retrograph").setLevel(level.upper())
-    logging.getLogger("uvicorn.error").addFilter(_is_news)
+    handler.addFilter(_is_news)
 
 
 class _LogLine(logging.Formatter):
@@ -39,4 +38,4 @@ class _LogLine(logging.Formatter):
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    return record.msg not in _SAID_ALREADY
+    return not str(record.msg).startswith(_SAID_ALREADY)

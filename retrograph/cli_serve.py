@@ -66,10 +66,10 @@ _QUERIES = {
 def serve(settings: Settings) -> None:
     """Serve GraphQL at /graphql, over HTTP and WebSockets."""
     check_exposure(settings)
-    identify = make_identify(settings)
+    identify, protection = make_identify(settings), _protection(settings)
     with _listener(settings) as listener, open_scope(settings, make=True) as scope:
         click.echo(f"Serving {settings.told_database} at {_url(settings, listener)}")
-        _run(scope, settings, listener, identify)
+        _run(scope, settings, listener, identify, protection)
 
 
 @click.command("demo")
@@ -84,11 +84,11 @@ def demo(settings: Settings, serving: bool) -> None:
         return
     with _listener(settings) as listener:
         make_secret(settings)
-        identify = make_identify(settings)
+        identify, protection = make_identify(settings), _protection(settings)
         _make_missing(settings)
         with open_scope(settings, make=True) as scope:
             _introduce(scope, settings, _url(settings, listener))
-            _run(scope, settings, listener, identify)
+            _run(scope, settings, listener, identify, protection)
 
 
 def _make_missing(settings: Settings) -> None:
@@ -162,7 +162,11 @@ def _url(settings: Settings, listener: socket.socket) -> str:
 
 
 def _run(
-    scope: Scope, settings: Settings, listener: socket.socket, identify: Identify | None
+    scope: Scope,
+    settings: Settings,
+    listener: socket.socket,
+    identify: Identify | None,
+    protection: Protection,
 ) -> None:
     configure_logging(settings.log_level)
     limits = StreamLimits(keep_alive=settings.keep_alive, operations=settings.socket_operations)
@@ -175,7 +179,7 @@ def _run(
             settings.cors_origins or (), settings.receive_timeout, settings.graphiql == "on"
         ),
         stream_limits=limits,
-        protection=_protection(settings),
+        protection=protection,
         sweep_seconds=settings.sweep_every or None,
     )
     server = Server(app, limits, receive_seconds=settings.receive_timeout, log_config=None)

@@ -61,12 +61,12 @@ def find_token(
     for name, value in (init_payload or {}).items():
         if name.lower() == HEADER:
             return _bearer(value)
-    given = connection.headers.get(HEADER)
-    return None if given is None else _bearer(given)
+    given = connection.headers.getlist(HEADER)
+    return _bearer(given[0] if len(given) == 1 else given) if given else None
 
 
 def _bearer(value: object) -> str:
     scheme, _, token = value.partition(" ") if isinstance(value, str) else ("", "", "")
     if scheme.lower() != SCHEME or not token.strip():
-        raise Unauthenticated("Send `Authorization: Bearer` and a token.")
+        raise Unauthenticated("Send `Authorization: Bearer` and one token.")
     return token.strip()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -51,6 +52,8 @@ FORBIDDEN = 4403
 
 Visitor = Caller | WebSocket
 """Who is at the other end: until `connection_init` nobody but the socket itself."""
+
+_log = logging.getLogger(__name__)
 
 
 class _Handler(BaseGraphQLTransportWSHandler[Visitor, None]):
@@ -193,7 +196,10 @@ class SocketEndpoint(GraphQL[Visitor, None]):
     def is_websocket_origin_allowed(self, request: Request | WebSocket, origin: str) -> bool:
         """Whether a page from another origin than the one it asks may open a socket."""
         named = not self._origins.isdisjoint((origin, "*"))
-        return named or is_origin_of(origin, self._is_trusted)
+        allowed = named or is_origin_of(origin, self._is_trusted)
+        if not allowed:
+            _log.debug("refused: a page of the origin %r; --cors-origins doesn't name it", origin)
+        return allowed
 
     async def get_context(
         self, request: Request | WebSocket, response: Response | WebSocket

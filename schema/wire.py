@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 import orjson
 
+from retrograph.rules.canonical_json import MAX_NESTING
+
+MAX_LEVELS = 2 * MAX_NESTING
+"""Levels of a request: what reads it further recurses, and must not run out of stack."""
+
 
 class NotJson(ValueError):
-    """The text is no JSON."""
+    """The text is no JSON, or is nested deeper than `MAX_LEVELS`."""
 
 
 def read_json(data: bytes | str) -> object:
@@ -17,6 +23,13 @@ def read_json(data: bytes | str) -> object:
     Lone surrogates, which JSON can spell and Unicode can't, are let through: whoever stores text
     refuses them by the name of the field.
     """
+    value = _parsed(data)
+    if _opened(data) > MAX_LEVELS and _is_deep(value):
+        raise NotJson
+    return value
+
+
+def _parsed(data: bytes | str) -> object:
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -27,6 +40,27 @@ def read_json(data: bytes | str) -> object:
         return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         raise NotJson from None
+
+
+def _opened(data: bytes | str) -> int:
+    """How many brackets open: most requests have too few to be deep."""
+    if isinstance(data, str):
+        return data.count("[") + data.count("{")
+    return data.count(b"[") + data.count(b"{")
+
+
+def _is_deep(value: object) -> bool:
+    level = [value]
+    for _ in range(MAX_LEVELS + 1):
+        holders = [each for each in level if isinstance(each, dict | list)]
+        if not holders:
+            return False
+        level = [inner for each in holders for inner in _inside(each)]
+    return True
+
+
+def _inside(holder: dict[str, object] | list[object]) -> Iterable[object]:
+    return holder.values() if isinstance(holder, dict) else holder
 
 
 def embedded(text: object) -> orjson.Fragment:

@@ -22,7 +22,16 @@ from websockets.typing import Subprotocol
 
 from retrograph.cli_serve import GC_THRESHOLDS
 from retrograph.schema.limits import MAX_MESSAGE_BYTES
-from tests.command import PATIENCE, next_line, process, retrograph
+from tests.command import PATIENCE, next_line, process, refused, retrograph
+
+SOCKET = {
+    "connection": "Upgrade",
+    "upgrade": "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
+    "x-request-id": "page",
+}
+"""The headers of a handshake."""
 
 
 @pytest.fixture
@@ -108,11 +117,14 @@ def test_each_request_is_logged_on_a_line_with_its_id(
         url = next_line(server).split()[-1]
         query = {"query": "query Who { viewer { tenantId } }"}
         httpx.post(url, json=query, headers={"x-request-id": "mine"}, timeout=PATIENCE)
+        page = httpx.get(url, headers=SOCKET | {"origin": "http://elsewhere.example"})
+        assert page.status_code == 403
         server.send_signal(signal.SIGINT)
         _, said = server.communicate(timeout=PATIENCE)
     line = (
         r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=INFO request_id=mine method=POST "
         r"path=/graphql status=200 ms=\d+\.\d bytes=\d+ operation=Who\n"
+        r"\S+ level=INFO request_id=page method=WEBSOCKET path=/graphql status=403 ms=\d+\.\d\n"
     )
     assert re.fullmatch(line if shown else "", said)
 
@@ -165,3 +177,11 @@ def test_what_clients_do_wrong_on_sockets_is_no_error_of_ours(tmp_path: Path) ->
 
 def socket_to(url: str) -> ClientConnection:
     return connect(url, subprotocols=[Subprotocol("graphql-transport-ws")])
+
+
+def test_nothing_is_begun_without_the_documents_that_it_executes(tmp_path: Path) -> None:
+    words = ("--port", "0", "--persisted-documents", tmp_path / "missing", "--database")
+    for command in ("serve", "demo"):
+        database = tmp_path / f"{command}.db"
+        assert "missing" in refused("CONFIGURATION", command, *words, database)
+        assert not database.exists()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
+from retrograph.client.errors import Unauthenticated
+
 _SOCKETS = {"http": "ws", "https": "wss"}
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+"""RFC 6750, section 2.1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,5 +30,13 @@ class Address:
 
 
 def bearer(token: str | None) -> dict[str, str]:
-    """The header that a token goes in."""
-    return {} if token is None else {"authorization": f"Bearer {token}"}
+    """What carries a token: the headers of a request, or the first payload on a WebSocket.
+
+    White space around it, such as a file's last newline, is left out. Raises `Unauthenticated` for
+    what no token can be, without quoting it.
+    """
+    if token is None:
+        return {}
+    if _TOKEN.fullmatch(token.strip()) is None:
+        raise Unauthenticated("The token holds signs that no token has.", code="UNAUTHENTICATED")
+    return {"authorization": f"Bearer {token.strip()}"}

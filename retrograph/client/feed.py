@@ -12,6 +12,7 @@ from typing import Any
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from retrograph.client.address import bearer
 from retrograph.client.documents import EVENTS
 from retrograph.client.errors import (
     ApiError,
@@ -45,10 +46,9 @@ class Feed:
         self._begun = False
 
     def hello(self, token: str | None) -> str:
-        """What to say first on a new connection."""
+        """What to say first on a new connection; raises `Unauthenticated` as `bearer` does."""
         self._begun = False
-        payload = {} if token is None else {"Authorization": f"Bearer {token}"}
-        return _message("connection_init", payload=payload)
+        return _message("connection_init", payload=bearer(token))
 
     def hear(self, text: str | bytes) -> Event | str | None:
         """An event to give out, an answer to send, or nothing.
@@ -95,6 +95,10 @@ class Feed:
 
     def _refusal(self, error: Exception) -> ClientError | None:
         """The error that stays whatever is tried, None for one that may pass."""
+        if isinstance(error, ConnectionClosed) and error.rcvd is not None:
+            error = _farewell(error.rcvd.code, error.rcvd.reason) or error
+        if isinstance(error, Unauthenticated) and self._begun:
+            return None  # the proof has expired, and the next connection takes a new one
         if isinstance(error, ClientError):
             return None if isinstance(error, Unavailable) else error
         if isinstance(error, InvalidStatus):
@@ -102,22 +106,16 @@ class Feed:
             told = f"The server refuses the WebSocket with status {status}."
             passing = status >= 500 or status in {408, 429}
             return None if passing else Unreachable(told)
-        if isinstance(error, ConnectionClosed) and error.rcvd is not None:
-            return self._farewell(error.rcvd.code, error.rcvd.reason)
         return None
 
-    def _farewell(self, code: int, reason: str) -> ClientError | None:
-        """An error for a socket that was closed for a reason of the protocol's.
 
-        Without proof it is closed with 4403 before it has begun; later that means that the proof
-        has expired, and the next connection takes a new one.
-        """
-        if code == _FORBIDDEN:
-            unproven = Unauthenticated(reason, code="UNAUTHENTICATED")
-            return None if self._begun else unproven
-        if code in _PROTOCOL_CODES:
-            return ApiError(f"The server closed the WebSocket with {code}: {reason}")
-        return None
+def _farewell(code: int, reason: str) -> ClientError | None:
+    """The error of a socket that was closed for a reason of the protocol's."""
+    if code == _FORBIDDEN:
+        return Unauthenticated(reason, code="UNAUTHENTICATED")
+    if code in _PROTOCOL_CODES:
+        return ApiError(f"The server closed the WebSocket with {code}: {reason}")
+    return None
 
 
 def _read(text: str | bytes) -> dict[str, Any]:

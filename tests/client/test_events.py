@@ -164,7 +164,7 @@ def test_it_says_its_token_and_where_to_go_on() -> None:
     made = Feed(1, "5-0", ["NODE_STALE"], RETRY)
     assert json.loads(made.hello(None)) == {"type": "connection_init", "payload": {}}
     init = json.loads(made.hello("t"))
-    assert init["payload"] == {"Authorization": "Bearer t"}
+    assert init["payload"] == {"authorization": "Bearer t"}
     subscribe: Any = json.loads(str(made.hear(ACK)))
     assert subscribe["payload"]["variables"] == {
         "fleet": "1", "types": ["NODE_STALE"], "after": "5-0"
@@ -173,6 +173,10 @@ def test_it_says_its_token_and_where_to_go_on() -> None:
     assert made.hear('{"type": "pong"}') is None
     with pytest.raises(Ended):
         made.hear('{"type": "complete", "id": "1"}')
+    with pytest.raises(Unauthenticated) as caught:
+        made.hello("no token")
+    with pytest.raises(Unauthenticated):
+        made.pause(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -212,13 +216,14 @@ def test_what_will_not_pass_is_raised(error: Exception, kind: type[ClientError])
         feed().pause(error)
 
 
-def test_a_token_that_expires_is_replaced() -> None:
+@pytest.mark.parametrize("error", [closed(4403), failed("UNAUTHENTICATED")], ids=["close", "error"])
+def test_a_token_that_expires_is_replaced(error: Exception) -> None:
     made = feed()
     made.hear(ACK)
-    assert made.pause(closed(4403)) == 1
-    made.hello("expired too")
+    assert made.pause(error) == 1
+    made.hello("expired")
     with pytest.raises(Unauthenticated):
-        made.pause(closed(4403))
+        made.pause(error)
 
 
 @pytest.mark.parametrize("text", ["", "x", "[]", "{}", '{"type": 1}', b"\xff"])

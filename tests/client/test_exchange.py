@@ -8,7 +8,14 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from retrograph.client import InternalError, NotFound, Unavailable, Unreachable, jobs
+from retrograph.client import (
+    InternalError,
+    NotFound,
+    Unauthenticated,
+    Unavailable,
+    Unreachable,
+    jobs,
+)
 from tests.client.speaking import speaking
 
 URL = "http://memory.example/graphql"
@@ -153,6 +160,22 @@ def test_each_request_carries_the_token_of_its_moment(kind: str) -> None:
     with speaking(kind, URL, handler=plain) as speaker:
         speaker.execute(QUERY)
     assert "authorization" not in plain.asked[0].headers
+
+
+def test_the_newline_of_a_file_is_no_part_of_its_token(kind: str) -> None:
+    script = Script(answered(data=DATA))
+    with speaking(kind, URL, "first=\n", script) as speaker:
+        speaker.execute(QUERY)
+    assert script.asked[0].headers["authorization"] == "Bearer first="
+
+
+@pytest.mark.parametrize("token", ["", " ", "se\ncret", "se cret", "s\u00e9cret"])
+def test_what_can_be_no_token_is_neither_sent_nor_quoted(kind: str, token: str) -> None:
+    script = Script()
+    with speaking(kind, URL, token, script) as speaker, pytest.raises(Unauthenticated) as caught:
+        speaker.execute(QUERY)
+    assert "cret" not in str(caught.value)
+    assert (script.asked, speaker.slept) == ([], [])
 
 
 def test_a_number_that_json_lacks_is_refused_before_it_is_sent(kind: str) -> None:

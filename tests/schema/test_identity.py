@@ -73,6 +73,14 @@ def test_without_a_token_that_counts_nothing_is_answered(
         assert response.json().keys() == {"errors"}
 
 
+def test_of_two_tokens_none_is_chosen(guarded: Served) -> None:
+    for first, second in ((sign(), "other"), ("other", sign()), (sign(), sign())):
+        given = [("authorization", f"Bearer {each}") for each in (first, second)]
+        response = guarded.client.post("/graphql", json={"query": VIEWER}, headers=given)
+        assert response.status_code == 401
+        assert "one token" in response.json()["errors"][0]["message"]
+
+
 def test_the_scheme_may_be_in_any_case(guarded: Served) -> None:
     for scheme in ("bearer", "BEARER", "Bearer "):
         assert ask(guarded, VIEWER, authorization=f"{scheme} {sign()}").data
