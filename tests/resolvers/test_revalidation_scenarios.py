@@ -9,6 +9,7 @@ import pytest
 from retrograph.resolvers.complete_revalidation import Outcome
 from retrograph.resolvers.inputs import NodeInput, Supersession
 from retrograph.resolvers.pin_node import pin_node
+from retrograph.resolvers.rewind_fleet import Rewind, confirmation, rewind_fleet
 from retrograph.resolvers.supersede import supersede
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.errors import TaskCancelled
@@ -196,3 +197,20 @@ def test_supersession_cancels_a_running_revalidation(memory: Memory, work: Work)
     assert memory.states()["x"] == "DEFINITELY_STALE"
     fresh = work.claim()["x"]
     assert (fresh.run_id, fresh.id == running.id) == (run.id, False)
+
+
+def test_disaster_rewind(memory: Memory, work: Work) -> None:
+    memory.plant("root", "a", "b")
+    memory.link("root DERIVED_FROM a", "a DERIVED_FROM b")
+    before = memory.scope.clock(1)
+    memory.fell("root")
+    running = work.claim()["a"]
+    fallen = memory.scope.clock(1)
+    confirm = confirmation(1, before)
+    rewind_fleet(memory.scope, 1, Rewind(before, dry_run=False, confirm=confirm))
+    assert memory.sick() == {}
+    assert work.stand() == {}
+    with pytest.raises(TaskCancelled):
+        work.complete(running, Outcome.VERIFIED)
+    assert memory.sick(fallen)["root"] == "INVALID"
+    assert work.stand(fallen) == {"a": "LEASED", "b": "WAITING"}
