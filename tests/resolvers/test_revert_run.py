@@ -16,10 +16,8 @@ from retrograph.storage.cascades import RunOrder, record_run
 from retrograph.storage.records import NodeRecord, RunRecord, RunStatus
 from retrograph.storage.verdicts import InMemory
 from retrograph.storage.write import Write
-from tests.consistency import assert_consistent
 from tests.dump import dump
 from tests.memory import NEW, Memory, ref
-from tests.work import Work
 
 
 @pytest.fixture
@@ -383,33 +381,3 @@ def test_a_bad_reason_changes_nothing(chain: Memory) -> None:
     with pytest.raises(InvalidInput):
         revert(chain, felled, "\0")
     assert dump(chain.store) == before
-
-
-def test_reverting_a_revert_leaves_alone_what_was_judged_since(memory: Memory) -> None:
-    memory.plant("a")
-    work = Work(memory)
-    memory.fell("a", Validity.DEFINITELY_STALE)
-    work.judge("a")
-    fallen = memory.fell("a", Validity.POTENTIALLY_STALE)
-    back = revert_run(memory.scope, 1, fallen.id)
-    assert memory.states() == {"a": "REVALIDATED"}
-    memory.fell("a", Validity.DEFINITELY_STALE)
-    work.judge("a")
-    again = revert_run(memory.scope, 1, back.run.id)
-    assert (again.restored, again.left_alone) == ([], [memory.node("a").id])
-    assert memory.states() == {"a": "REVALIDATED"}
-
-
-def test_a_state_that_a_pin_held_is_given_back_without_the_pin(memory: Memory) -> None:
-    memory.plant("a")
-    first = memory.fell("a")
-    pin_node(memory.scope, 1, ref("a"), pinned=True)
-    revert(memory, first)
-    node = memory.node("a")
-    assert (node.validity.name, node.projected.name) == ("INVALID", "CURRENTLY_VALID")
-    second = memory.fell("a")
-    assert pin_node(memory.scope, 1, ref("a"), pinned=False).run is None
-    revert(memory, second)
-    node = memory.node("a")
-    assert (node.validity.name, node.projected.name) == ("CURRENTLY_VALID", "CURRENTLY_VALID")
-    assert_consistent(memory.store)
