@@ -32,8 +32,10 @@ def present(error: GraphQLError, *, validated: bool) -> GraphQLError:
         shown = _shown(error, cause.message, _extensions(cause))
     elif isinstance(cause, ValueError) and not validated:
         shown = _shown(error, "A number of the document has too many digits.", dict(_UNREADABLE))
-    elif cause is None or isinstance(cause, _NO_OPERATION):
-        code: dict[str, object] = {"code": _code(error, validated=validated or cause is not None)}
+    elif isinstance(cause, _NO_OPERATION):
+        shown = _shown(error, tell_missing(cause), {"code": "BAD_USER_INPUT"})
+    elif cause is None:
+        code: dict[str, object] = {"code": _code(error, validated=validated)}
         shown = _shown(error, error.message, code | (error.extensions or {}))
     elif isinstance(cause, InvalidOperationTypeError):
         shown = _shown(error, "Mutations take POST.", {"code": "METHOD_NOT_ALLOWED"})
@@ -42,6 +44,15 @@ def present(error: GraphQLError, *, validated: bool) -> GraphQLError:
     # Not the message: it may quote a variable's value.
     _log.debug("refused: %s at %s", (shown.extensions or {}).get("code"), shown.path)
     return shown
+
+
+def tell_missing(cause: MissingQueryError | CannotGetOperationTypeError) -> str:
+    """What to give where there is nothing to execute."""
+    if isinstance(cause, MissingQueryError):
+        return "Give a GraphQL document as `query`."
+    if cause.operation_name is None:
+        return "The document holds no operation; give it a query, a mutation or a subscription."
+    return cause.as_http_error_reason()
 
 
 def is_request_error(result: ExecutionResult) -> bool:

@@ -16,7 +16,7 @@ from retrograph.rules.errors import Unauthenticated
 from retrograph.schema.answers import answer_of
 from retrograph.schema.context import Caller
 from retrograph.schema.event_stream import EventStream
-from retrograph.schema.failures import is_request_error
+from retrograph.schema.failures import is_request_error, tell_missing
 from retrograph.schema.http_request import GraphQLRequest, read_request
 from retrograph.schema.identity import HEADER, FindCaller
 from retrograph.schema.negotiation import (
@@ -76,10 +76,8 @@ class HttpEndpoint:
     ) -> Response:
         try:
             result = await self._schema.execute(**_operation(asked, caller, asked.allowed))
-        except MissingQueryError:
-            raise Refused(400, "Give a GraphQL document as `query`.") from None
-        except CannotGetOperationTypeError as error:
-            raise Refused(400, error.as_http_error_reason()) from None
+        except (MissingQueryError, CannotGetOperationTypeError) as missing:
+            raise Refused(400, tell_missing(missing)) from None
         except InvalidOperationTypeError as error:
             if streams and error.operation_type is OperationType.SUBSCRIPTION:
                 return await self._stream(asked, caller)

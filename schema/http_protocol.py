@@ -43,7 +43,7 @@ class HttpProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Takes a head in slices: it is measured only where it hasn't ended yet."""
         while data and not self.transport.is_closing() and self.transport.get_protocol() is self:
-            size = _SLICE if self._awaits_head else len(data)
+            size = self._slice() if self._awaits_head else len(data)
             super().data_received(data[:size])
             data = data[size:]
         self._wait_or_rest()
@@ -62,6 +62,10 @@ class HttpProtocol(H11Protocol):
     @property
     def _awaits_head(self) -> bool:
         return self.conn.their_state is h11.IDLE
+
+    def _slice(self) -> int:
+        """How much more of a head to take, so that one which is too long is measured as such."""
+        return max(1, min(_SLICE, MAX_HEAD_BYTES - len(self.conn.trailing_data[0])))
 
     def _wait_or_rest(self) -> None:
         if not self._awaits_head or self.transport.get_protocol() is not self:

@@ -10,6 +10,7 @@ from starlette.middleware import Middleware
 from retrograph.schema.compression import GZIP_BYTES, GZIP_LEVEL, Compression
 from retrograph.schema.cors import cors_layer
 from retrograph.schema.failure_guard import FailureGuard
+from retrograph.schema.framing import FramingGuard
 from retrograph.schema.hosts import HostGuard, IsTrusted
 from retrograph.schema.request_log import RequestLog
 
@@ -35,6 +36,7 @@ def make_middleware(options: HttpOptions, is_trusted: IsTrusted | None) -> list[
     guard = [] if is_trusted is None else [Middleware(HostGuard, is_trusted=is_trusted)]
     return [
         Middleware(RequestLog),
+        Middleware(FramingGuard),
         *guard,
         *([cors_layer(options.cors_origins)] if options.cors_origins else []),
         Middleware(Compression, minimum_size=GZIP_BYTES, compresslevel=GZIP_LEVEL),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx
 import pytest
 
+from retrograph.app import create_app
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.errors import DatabaseLocked
+from retrograph.storage.store import Store
 from tests.memory import Memory
-from tests.schema.serving import Served
+from tests.schema.serving import Served, listening
 
 NODE = """query ($f: ID! = 1, $by: NodeRef!, $at: DateTime) {
     node(fleetId: $f, by: $by, asOf: $at) { id } }"""
@@ -120,3 +123,21 @@ def test_a_refusal_is_no_error_of_the_log(served: Served, caplog: pytest.LogCapt
     for query in ("{", "{ nope }", "{ nodes(fleetId: 9) { asOf } }"):
         served.ask(query)
     assert [each for each in caplog.records if each.levelno > 20] == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [
+        ({"query": "fragment F on Query { viewer { roles } }"}, "give it a query, a mutation or"),
+        ({"query": "", "extensions": {"persistedQuery": None}}, "Give a GraphQL document"),
+        ({"query": "query A { viewer { roles } }", "operationName": "B"}, 'operation named "B"'),
+    ],
+)
+def test_where_nothing_is_to_be_executed_every_transport_tells_what_to_give(
+    store: Store, asked: dict[str, object], hint: str
+) -> None:
+    with listening(create_app(store)) as server, server.socket() as socket:
+        url = "http://{}:{}/graphql".format(*server.address)
+        assert hint in httpx.post(url, json=asked).json()["errors"][0]["message"]
+        socket.say({"type": "subscribe", "id": "1", "payload": asked})
+        assert hint in socket.hear()["payload"][0]["message"]

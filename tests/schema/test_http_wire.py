@@ -33,6 +33,11 @@ def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
             yield running
 
 
+def head_of(size: int) -> bytes:
+    """A whole request of so many bytes."""
+    return GET + b"connection: close\r\nx: ".ljust(size - len(GET) - 4, b"y") + b"\r\n\r\n"
+
+
 def say(server: Listening, *parts: bytes) -> bytes:
     """All that the server says to these bytes, until it closes the connection."""
     with socket.create_connection(server.address, timeout=PATIENCE) as connection:
@@ -77,6 +82,8 @@ def refusal(said: bytes) -> tuple[int, str]:
         (GET + b"x: a\0b\r\n\r\n", 400, "BAD_REQUEST"),
         (GET + b"x: " + b"y" * MAX_HEAD_BYTES * 2, 431, "PAYLOAD_TOO_LARGE"),
         (GET + b"x: " + b"y" * MAX_HEAD_BYTES * 2 + b"\r\n\r\n", 431, "PAYLOAD_TOO_LARGE"),
+        (head_of(MAX_HEAD_BYTES + 2), 431, "PAYLOAD_TOO_LARGE"),
+        (POST + LENGTH + CHUNKED + b"\r\n0\r\n\r\n" + GET + b"\r\n", 400, "BAD_REQUEST"),
         (GET + b"x: y\r\n" * MAX_HEAD_BYTES, 431, "PAYLOAD_TOO_LARGE"),
         (b"GET /graphql?query=" + b"x" * 2_000_000, 431, "PAYLOAD_TOO_LARGE"),
         (POST + b"content-length: -1\r\n\r\n", 400, "BAD_REQUEST"),
@@ -97,7 +104,7 @@ def refusal(said: bytes) -> tuple[int, str]:
         (GET[:-3], 408, "REQUEST_TIMEOUT"),
         (b"P", 408, "REQUEST_TIMEOUT"),
     ],
-    ids=range(26),
+    ids=range(28),
 )  # fmt: skip
 def test_what_is_broken_slow_or_huge_is_refused_in_json(
     hasty: Listening, sent: bytes, status: int, code: str, caplog: pytest.LogCaptureFixture
@@ -158,9 +165,7 @@ def test_a_client_that_waits_to_be_told_to_go_on_is_told(hasty: Listening) -> No
 
 
 def test_a_head_of_the_greatest_size_is_taken(hasty: Listening) -> None:
-    head = GET + b"connection: close\r\nx: "
-    rest = MAX_HEAD_BYTES - len(head) - 4
-    assert say(hasty, head + b"y" * rest + b"\r\n\r\n").startswith(b"HTTP/1.1 200 ")
+    assert say(hasty, head_of(MAX_HEAD_BYTES)).startswith(b"HTTP/1.1 200 ")
 
 
 def test_an_answer_to_head_has_no_body(hasty: Listening) -> None:
