@@ -176,6 +176,7 @@ class MssqlProfile:
             pool_timeout=60,
             pool_pre_ping=True,
             pool_reset_on_return=None,
+            hide_parameters=True,
         )
         event.listen(engine, "handle_error", _tell_lost)
         event.listen(engine, "reset", leave)

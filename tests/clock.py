@@ -12,9 +12,15 @@ class ManualClock:
 
     def __init__(self, now: int = START) -> None:
         self.now = now
+        self.story = 0
+        """How often the time was set anew."""
 
     def __call__(self) -> int:
         return self.now
+
+    def restart(self, now: int) -> None:
+        """Begins another story, whose fleets know nothing of the times of the last one's."""
+        self.now, self.story = now, self.story + 1
 
     def advance(self, micros: int = 1_000_000) -> int:
         """Moves the clock and returns the new time."""

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.storage.store import Store, open_store
 from tests.clock import ManualClock
+from tests.mssql import VARIABLE, SqlServer, StandIn, standing_in
 from tests.servers import MariaDBServer, running_mariadb
 
 # No deadline: the machine may be busy, and no test asserts a wall time.
@@ -23,31 +24,58 @@ settings.register_profile(
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
+_CHOSEN = {"chosen_instants", "large_graphs", "names_of_python"}
 CAPABILITIES: dict[str, frozenset[str]] = {
-    "sqlite": frozenset({"file", "group_commit", "query_plans"}),
-    "mariadb": frozenset({"native_as_of", "parallel_fleets", "procedures"}),
+    "sqlite": frozenset({"file", "group_commit", "query_plans", *_CHOSEN}),
+    "mariadb": frozenset({"native_as_of", "parallel_fleets", "procedures", "until_2038", *_CHOSEN}),
+    "mssql_stand_in": frozenset({"chosen_instants", "native_as_of", "procedures"}),
+    "mssql": frozenset({"large_graphs", "native_as_of", "parallel_fleets", "procedures"}),
 }
 """What each engine has that not all have; `@pytest.mark.needs` names what a test needs."""
-ENGINES = tuple(CAPABILITIES)
+ENGINES = tuple(engine for engine in CAPABILITIES if engine != "mssql" or VARIABLE in os.environ)
 """The engines that every storage test runs on."""
 
+QUICK_ON_THE_STAND_IN = frozenset(
+    {
+        "test_cascade_cases", "test_instants", "test_keys", "test_reads", "test_revert_run",
+        "test_runs", "test_store", "test_tenants", "test_time_machine",
+    }
+)  # fmt: skip
+"""The part of the exam that the quick tests run there; it takes the stand-in minutes in all."""
 
-def empty_database(engine: str, request: pytest.FixtureRequest, folder: Path) -> str:
-    """A new database of an engine, as `open_store` takes it."""
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leaves the rest of the exam on the stand-in to the long tests."""
+    for item in items:
+        if "mssql_stand_in" in item.name and item.path.stem not in QUICK_ON_THE_STAND_IN:
+            item.add_marker(pytest.mark.long)
+
+
+def empty_database(
+    engine: str, request: pytest.FixtureRequest, folder: Path, clock: ManualClock
+) -> str:
+    """A new database of an engine, as `open_store` takes it; `clock` is the store's."""
     if engine == "sqlite":
         return str(folder / "memory.db")
-    server: MariaDBServer = request.getfixturevalue("mariadb_server")
-    return server.url(server.fresh_database())
+    if engine == "mariadb":
+        server: MariaDBServer = request.getfixturevalue("mariadb_server")
+        return server.url(server.fresh_database())
+    if engine == "mssql":
+        real: SqlServer = request.getfixturevalue("sql_server")
+        return real.fresh_url()
+    stand_in: StandIn = request.getfixturevalue("stand_in")
+    return stand_in.fresh_url(clock)
 
 
 @pytest.fixture(params=ENGINES)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def database(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> str:
     """An empty database of each engine that has what the test needs, as `open_store` takes it."""
     marker = request.node.get_closest_marker("needs")
     missing = set(marker.args if marker else ()) - CAPABILITIES[request.param]
     if missing:
         pytest.skip(f"{request.param} has no {', '.join(sorted(missing))}")
-    return empty_database(request.param, request, tmp_path)
+    return empty_database(request.param, request, tmp_path, clock)
 
 
 @pytest.fixture(scope="session")
@@ -55,6 +83,21 @@ def mariadb_server() -> Iterator[MariaDBServer]:
     """A MariaDB of this test run's own."""
     with running_mariadb() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
+    """The stand-in for SQL Server."""
+    with standing_in(tmp_path_factory.mktemp("stand_in")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def sql_server() -> Iterator[SqlServer]:
+    """The real server that the environment names."""
+    server = SqlServer(os.environ[VARIABLE])
+    yield server
+    server.drop_all()
 
 
 @pytest.fixture
@@ -95,7 +138,8 @@ def shared_store(
     Where many tests need little, this saves most of their time.
     """
     folder = tmp_path_factory.mktemp("shared")
-    opened = open_store(empty_database(request.param, request, folder), clock=shared_clock)
+    database = empty_database(request.param, request, folder, shared_clock)
+    opened = open_store(database, clock=shared_clock)
     opened.write_all(1, [1], lambda _: None)
     yield opened
     opened.close()

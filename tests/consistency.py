@@ -54,10 +54,17 @@ def versions(snapshot: Snapshot, versioned: Versioned) -> dict[int, list[Version
     found: defaultdict[int, list[Version]] = defaultdict(list)
     for table in (versioned.history, versioned.current):
         for row in _rows(snapshot, table):
-            found[row.id].append({"valid_to": None, **row._mapping})
+            version = {"valid_to": None, **row._mapping}
+            if version["valid_to"] != version["valid_from"] or not _keeps_all(snapshot):
+                found[row.id].append(version)
     for chain in found.values():
         chain.sort(key=lambda version: version["valid_from"])
     return dict(found)
+
+
+def _keeps_all(snapshot: Snapshot) -> bool:
+    """Whether the engine keeps versions of no length, too, which are seen at no instant."""
+    return snapshot.profile.name == "mssql"
 
 
 def _rows(snapshot: Snapshot, table: Table) -> Sequence[Row[Any]]:

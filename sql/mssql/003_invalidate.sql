@@ -129,27 +129,6 @@ BEGIN
     JOIN #Impact AS p ON p.NodeId = c.Cause;
 END;
 GO
--- Refuses the run where a caller expected another plan: the lower-case hex SHA-256 of a line
--- "node id, from, to" an impact, ascending by node id, each ended by a line feed. The message of 51002 ends
--- with the plan as it is now.
-CREATE PROCEDURE Memory.CascadeCheckPlan
-    @ExpectedPlan NVARCHAR(64)
-AS
-BEGIN
-    DECLARE @Text VARCHAR(MAX) = (
-        SELECT STRING_AGG(
-            CAST(CONCAT(i.NodeId, ' ', i.[Before], ' ', i.[After], CHAR(10)) AS VARCHAR(MAX)), ''
-        ) WITHIN GROUP (ORDER BY i.NodeId)
-        FROM #Impact AS i
-    );
-    DECLARE @Plan NVARCHAR(64) = LOWER(CONVERT(VARCHAR(64), HASHBYTES('SHA2_256', COALESCE(@Text, '')), 2));
-    IF @Plan <> LOWER(@ExpectedPlan)
-    BEGIN
-        DECLARE @Message NVARCHAR(2048) = CONCAT(N'PLAN_CHANGED ', @Plan);
-        THROW 51002, @Message, 1;
-    END;
-END;
-GO
 -- Writes states (one row a node), events and impacts, and hands the impacts out, in no particular order. The
 -- instant is the one that the fleet's clock took in this transaction.
 CREATE PROCEDURE Memory.CascadeWrite
@@ -191,7 +170,7 @@ GO
 -- means that the run changes nothing. The caller holds the fleet's lock, has begun the transaction, has
 -- moved the fleet's clock in it, and writes the row of the run itself. @FirstOrdinal is the place of the
 -- run's first event among those of the transaction. Any error rolls the transaction back:
--- 51001 RUN_TOO_LARGE, 51002 PLAN_CHANGED, 51003 NO_TRANSACTION, 51004 NOT_FOUND, or the server's own.
+-- 51001 RUN_TOO_LARGE, 51003 NO_TRANSACTION, 51004 NOT_FOUND, or the server's own.
 CREATE PROCEDURE Memory.InvalidateMemoryGraph
     @TenantId BIGINT,
     @FleetId BIGINT,
@@ -200,8 +179,7 @@ CREATE PROCEDURE Memory.InvalidateMemoryGraph
     @Passing NVARCHAR(MAX) = N'[]',
     @Touched NVARCHAR(MAX) = N'[]',
     @FirstOrdinal BIGINT = 0,
-    @Limit BIGINT = 1000000,
-    @ExpectedPlan NVARCHAR(64) = NULL
+    @Limit BIGINT = 1000000
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -259,7 +237,6 @@ BEGIN
         EXEC Memory.CascadeChain @TenantId, @FleetId;
         EXEC Memory.CascadeLift @TenantId, @FleetId;
         EXEC Memory.CascadeOrder @TenantId, @FleetId, @Limit;
-        IF @ExpectedPlan IS NOT NULL EXEC Memory.CascadeCheckPlan @ExpectedPlan;
         EXEC Memory.CascadeWrite @TenantId, @FleetId, @RunId, @FirstOrdinal;
     END TRY
     BEGIN CATCH

@@ -65,10 +65,12 @@ def nodes(scope: Scope, fleet: int = 1) -> dict[str | None, NodeRecord]:
 
 
 def contents(store: Store) -> dict[str, list[Any]]:
-    """Every row of every table that holds the graph, its history, its impacts or its events."""
+    """Every row of tenant 1 in the tables of the graph, its history, its impacts and its events."""
     with store.read(1, 1) as s:
         return {
-            name: sorted(map(repr, s.connection.execute(select(table))))
+            name: sorted(
+                map(repr, s.connection.execute(select(table).where(table.c.tenant_id == 1)))
+            )
             for name, table in metadata.tables.items()
             if name not in NOT_DATA
         }

@@ -302,9 +302,10 @@ def test_progress_is_told_for_each_stage(scope: Scope) -> None:
     assert ("Running", 3, 4) in told
 
 
-@pytest.mark.parametrize(
-    "sampled", [True, pytest.param(False, marks=pytest.mark.long)], ids=["sample", "all"]
-)
+WHOLE = pytest.param(False, marks=[pytest.mark.long, pytest.mark.needs("large_graphs")])
+
+
+@pytest.mark.parametrize("sampled", [True, WHOLE], ids=["sample", "all"])
 def test_the_graph_of_debian_is_loaded_in_one_instant(scope: Scope, sampled: bool) -> None:
     if not shared("data/debian-bookworm.jsonl.gz").exists():
         pytest.skip("the shared data is not beside this checkout")

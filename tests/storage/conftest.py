@@ -52,6 +52,7 @@ def world(
     """A world on each engine, from each seed; it is only read."""
     engine, seed = request.param
     if request.param not in worlds:
-        database = empty_database(engine, request, tmp_path_factory.mktemp("world"))
-        worlds[request.param] = World(open_store(database, clock=ManualClock()), seed)
+        folder, clock = tmp_path_factory.mktemp("world"), ManualClock()
+        database = empty_database(engine, request, folder, clock)
+        worlds[request.param] = World(open_store(database, clock=clock), seed)
     return worlds[request.param]

@@ -43,7 +43,9 @@ def mark_reverted(store: Store, run_id: int, by: int) -> int:
     """Marks a run as reverted by another and returns the instant."""
 
     def job(write: Write) -> int:
-        change = update(tables.run).where(tables.run.c.id == run_id)
+        run = tables.run.c
+        mine = (run.tenant_id == write.snapshot.tenant_id, run.fleet_id == write.snapshot.fleet_id)
+        change = update(tables.run).where(run.id == run_id, *mine)
         values = {"reverted_by_run_id": by, "reverted_at": write.instant}
         write.snapshot.connection.execute(change.values(values))
         return write.instant

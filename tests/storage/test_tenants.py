@@ -91,6 +91,7 @@ def other(store: Store) -> Scope:
     return Scope(store, 2, None, frozenset(Role))
 
 
+@pytest.mark.needs("names_of_python")
 def test_every_statement_keeps_to_its_tenant_and_fleet(
     scope: Scope, store: Store, clock: ManualClock
 ) -> None:

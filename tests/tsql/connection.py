@@ -105,11 +105,13 @@ class Connection:
             )
         if len(values) > MOST_PARAMETERS:
             raise told(ServerError(8003, "The incoming request has too many parameters."))
-        found = self._recorder.record(sql, tuple(type(value).__name__ for value in values))
+        found = self._recorder.record(sql, tuple(map(_type_of, values)))
         if found:
             raise AssertionError(f"the gate refuses {sql!r}: {'; '.join(map(str, found))}")
         named = {f"parameter{place}": bound(value) for place, value in enumerate(values, 1)}
-        return self._session.run(Statement("sent", sql), named)
+        results = self._session.run(Statement("sent", sql), named)
+        self._recorder.called |= self._session.called
+        return results
 
     def _do(self, end: Callable[[], None]) -> None:
         try:
@@ -225,3 +227,9 @@ class Cursor:
         self._check()
         if self._now.names is None:
             raise pyodbc.ProgrammingError("No results.  Previous SQL was not a query.")
+
+
+def _type_of(value: Any) -> str:
+    """The type that a driver binds a value by: a member of an enum is a number to it."""
+    kind = type(value)
+    return int.__name__ if issubclass(kind, int) and kind is not bool else kind.__name__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,8 +27,8 @@ class ServerClock:
     base: Callable[[], int]
     step: int = 1
     tick: int = 0
-    _ahead: int = 0
-    _lock: Lock = field(default_factory=Lock)
+    _ahead: int = field(default=0, init=False)
+    _lock: Lock = field(default_factory=Lock, init=False)
 
     def now(self) -> int:
         """The time."""
@@ -43,23 +44,61 @@ class ServerClock:
             self._ahead += micros
 
 
+@dataclass
+class SteadyClock(ServerClock):
+    """Does not step back, and what waits waits for one microsecond.
+
+    So a fleet's instants are those of an engine that chooses them: the later of `base` and of the
+    first microsecond after its clock.  Each new `story` begins at `base`.
+    """
+
+    story: Callable[[], int] = lambda: 0
+    _told: int = field(default=0, init=False)
+
+    def now(self) -> int:
+        """The time."""
+        with self._lock:
+            story, base = self.story(), self.base()
+            self._ahead = max(self._ahead, base) if story == self._told else base
+            self._told = story
+            return self._ahead
+
+    def wait(self, micros: int) -> None:
+        """Lets a microsecond pass, if any time is to."""
+        now = self.now()
+        with self._lock:
+            self._ahead = max(self._ahead, now + min(micros, 1))
+
+
 class AppLocks:
     """The locks of sp_getapplock that sessions own, each by its resource."""
 
     def __init__(self) -> None:
         self._free = Condition()
         self._held: dict[str, tuple[object, int]] = {}
+        self._waiting: defaultdict[str, list[object]] = defaultdict(list)
 
     def take(self, resource: str, owner: object, timeout_ms: int) -> int:
-        """What sp_getapplock returns; a session may take a lock several times."""
+        """What sp_getapplock returns; a session may take a lock several times.
+
+        Who came first is served first.
+        """
         with self._free:
-            waits = self._of_another(resource, owner)
+            holder, count = self._held.get(resource, (owner, 0))
+            if holder is owner and (count or not self._waiting[resource]):
+                self._held[resource] = owner, count + 1
+                return GRANTED
+            queue = self._waiting[resource]
+            queue.append(owner)
             limit = None if timeout_ms < 0 else timeout_ms / 1_000
-            if not self._free.wait_for(lambda: not self._of_another(resource, owner), limit):
-                return TIMED_OUT
-            _, count = self._held.get(resource, (owner, 0))
-            self._held[resource] = owner, count + 1
-            return GRANTED_LATER if waits else GRANTED
+            try:
+                if not self._free.wait_for(lambda: self._is_next(resource, owner), limit):
+                    return TIMED_OUT
+                self._held[resource] = owner, 1
+                return GRANTED_LATER
+            finally:
+                queue.remove(owner)
+                self._free.notify_all()
 
     def release(self, resource: str, owner: object) -> None:
         """Gives a lock back, once; raises 1223 where the session does not hold it."""
@@ -84,8 +123,8 @@ class AppLocks:
         with self._free:
             return sorted(self._held)
 
-    def _of_another(self, resource: str, owner: object) -> bool:
-        return resource in self._held and self._held[resource][0] is not owner
+    def _is_next(self, resource: str, owner: object) -> bool:
+        return resource not in self._held and self._waiting[resource][0] is owner
 
 
 class Database:

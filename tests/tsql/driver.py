@@ -63,12 +63,13 @@ class Driver:
         """Lets connections to `host` reach a server."""
         self._servers[host] = server
 
-    def connect(self, connection_string: str, *, autocommit: bool = False, **_: Any) -> Connection:
-        """Connects by Server and Database."""
+    def connect(self, connection_string: str, *, autocommit: bool = False) -> Any:
+        """Connects by Server and Database; what is no stand-in's is left to pyodbc."""
         parts = parts_of(connection_string)
-        host = re.split(r"[,:]", parts["server"].removeprefix("tcp:"))[0]
-        server = self._servers.get(host)
-        if server is None or not server.running:
+        server = self._servers.get(re.split(r"[,:]", parts["server"].removeprefix("tcp:"))[0])
+        if server is None:
+            return pyodbc.connect(connection_string, autocommit=autocommit)
+        if not server.running:
             refused: pyodbc.Error = pyodbc.OperationalError(
                 "08001", f"{_REFUSED} (SQLDriverConnect)"
             )

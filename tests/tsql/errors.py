@@ -33,13 +33,15 @@ _CLASSES = {
     "28": pyodbc.InterfaceError,
     "42": pyodbc.ProgrammingError,
 }
-_CONSTRAINTS = {
+_NUMBERS = {
     "UNIQUE constraint failed": 2627,
     "NOT NULL constraint failed": 515,
     "CHECK constraint failed: too long": 8152,
     "CHECK constraint failed: out of range": 8115,
     "CHECK constraint failed": 547,
     "cannot store": 206,
+    "no such table": 208,
+    "no such column": 207,
 }
 
 
@@ -73,7 +75,7 @@ def meaning(error: sqlite3.Error) -> Exception:
     raised = re.fullmatch(r"(\d+) (.*)", text)
     if raised:
         return ServerError(int(raised[1]), raised[2])
-    for start, number in _CONSTRAINTS.items():
+    for start, number in _NUMBERS.items():
         if text.startswith(start):
             return ServerError(number, text)
     if "locked" in text:

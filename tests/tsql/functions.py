@@ -21,6 +21,8 @@ _UNITS = {
     "day": 86_400_000_000,
 }
 _INT = 2**31
+_HALF = "\ufdd5"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Surroundings(Protocol):
@@ -55,7 +57,7 @@ def register(connection: sqlite3.Connection, session: Surroundings) -> None:
         def call(*values: Any) -> Any:
             try:
                 return function(*values)
-            except (ServerError, NotImplementedError) as error:
+            except Exception as error:
                 session.error = error
                 raise
 
@@ -125,8 +127,11 @@ def _text(value: Any, most: int | None = None) -> str | None:
 
 
 def _cut(text: str, units: int) -> str:
+    """The first code units of a text; half a character becomes one that no text has."""
+    if _HALF in text:
+        raise NotImplementedError("a text with U+FDD5")
     cut = text.encode("utf-16-le", "surrogatepass")[: units * 2]
-    return cut.decode("utf-16-le", "surrogatepass")
+    return _SURROGATE.sub(_HALF, cut.decode("utf-16-le", "surrogatepass"))
 
 
 def _integer(value: Any, bits: int) -> int | None:

@@ -47,6 +47,8 @@ class Session:
     """What one connection is to the server; `implicit` begins transactions by itself."""
 
     def __init__(self, database: Database, number: int, *, implicit: bool) -> None:
+        self.called: set[str] = set()
+        """The procedures that it has called."""
         self.database = database
         self.number = number
         self.implicit = implicit
@@ -170,6 +172,7 @@ class Session:
         self._see()
 
     def routine(self, name: str) -> Program:
+        self.called.add(name)
         return compile_routine(name, self.schema)
 
     def system_call(self, name: str, values: Values) -> tuple[int, Values]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pyodbc
+import pytest
+
 from retrograph.sql.loader import queries
 from tests.clock import ManualClock
 from tests.tsql.connection import Connection, Row
@@ -12,6 +15,12 @@ from tests.tsql.database import Database
 from tests.tsql.driver import Driver, Server
 from tests.tsql.texts import batches, migration_texts
 
+FLEETS = "SELECT f.FleetId FROM Memory.Fleets AS f WHERE f.TenantId = ?"
+FLEET = "INSERT INTO Memory.Fleets (TenantId, FleetId, CreatedAt) VALUES (?, 1, '2026-03-01')"
+NODE = (
+    "INSERT INTO Memory.NodeIdentities (Id, TenantId, FleetId, [Key], Kind, CreatedAt)"
+    " VALUES (?, 1, 1, ?, 1, '2026-03-01')"
+)
 _PARAMETER = re.compile(r"(?<![:\w]):(\w+)")
 
 
@@ -29,7 +38,7 @@ class Sessions:
     def open(self, tenant: int | None = None, *, autocommit: bool = True) -> Connection:
         """A new connection, which has named its tenant if one is given."""
         string = f"Driver={{any}};Server={{tcp:stand-in,1433}};Database={self.database.name}"
-        connection = self.driver.connect(string, autocommit=autocommit)
+        connection: Connection = self.driver.connect(string, autocommit=autocommit)
         self._opened.append(connection)
         if tenant is not None:
             named(connection, "set_tenant", tenant_id=tenant)
@@ -61,3 +70,23 @@ def named(connection: Connection, query: str, **values: Any) -> list[Row]:
 def rows(connection: Connection, text: str, *values: Any) -> list[tuple[Any, ...]]:
     """The rows of a text, as plain tuples."""
     return [tuple(row) for row in connection.execute(text, *values).fetchall()]
+
+
+def number(caught: pytest.ExceptionInfo[pyodbc.Error]) -> str:
+    """The server's number in a driver's error."""
+    return str(caught.value.args[1]).rsplit("(", 2)[1].rstrip(") ")
+
+
+def refused(expected: int, connection: Connection, text: str, *values: Any) -> pyodbc.Error:
+    with pytest.raises(pyodbc.Error) as caught:
+        connection.execute(text, *values)
+    assert number(caught) == str(expected)
+    return caught.value
+
+
+def begin(sessions: Sessions, tenant: int = 1, *fleets: int) -> Connection:
+    """A session in a transaction in which fleets were made."""
+    connection = sessions.open(tenant)
+    named(connection, "begin")
+    named(connection, "create_fleets", tenant_id=tenant, fleet_ids=str([*(fleets or (1,))]))
+    return connection

@@ -221,6 +221,8 @@ class Translator:
         words = _JOINS.get(str(node.QualifiedJoinType))
         if words is None:
             raise NotImplementedError(f"a join {node.QualifiedJoinType}")
+        if words == "JOIN" and _is_few(node):
+            words = "CROSS JOIN"  # in this order: SQLite would rather begin with a whole fleet
         first, second = (
             self.render(node.FirstTableReference),
             self.render(node.SecondTableReference),
@@ -300,6 +302,13 @@ def name_of_element(element: Node) -> str:
     if kind(element.Expression) != "ColumnReferenceExpression":
         return ""
     return str(list(element.Expression.MultiPartIdentifier.Identifiers)[-1].Value)
+
+
+def _is_few(join: Node) -> bool:
+    """Whether a join begins with a table of parameters."""
+    while kind(join) == "QualifiedJoin":
+        join = join.FirstTableReference
+    return kind(join) == "OpenJsonTableReference"
 
 
 def _query_around(script: Script, join: Node) -> tuple[int, int]:
