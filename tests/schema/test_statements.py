@@ -31,14 +31,17 @@ from retrograph.resolvers.inputs import Invalidation, NodeInput
 from retrograph.resolvers.rewind_fleet import Rewind, confirmation, rewind_fleet
 from retrograph.resolvers.schedule_invalidation import request_invalidation
 from retrograph.resolvers.scope import Role, Scope
+from retrograph.rules.instant import parse_instant
 from retrograph.rules.validity import Validity
 from retrograph.schema.schema import make_schema
 from retrograph.storage.store import Store
+from tests.clock import ManualClock
 from tests.memory import NEW, Memory, ref
 from tests.schema.serving import Served, serving
 from tests.work import Work
 
 FEW, MANY = 2, 9
+LATER = "2030-01-01T00:00:00Z"
 
 # Each for itself: what different branches want of the same kind is fetched together only where
 # their answers happen to come at once.
@@ -65,6 +68,8 @@ QUERIES = {
         nodes { key evidence { uri } } edges { id source { key } } }""",
     "changes": """changes(fleetId: 1, from: "2000-01-01T00:00:00Z", first: $n) {
         nodes { kind node { key } } edges { cursor } }""",
+    "removed nodes": f"""changes(fleetId: 1, from: "{LATER}", first: $n) {{
+        nodes {{ kind node {{ key }} }} }}""",
     "changed edges": """changes(fleetId: 1, from: "2000-01-01T00:00:00Z", first: $n) {
         nodes { kind edge { id source { key } } } }""",
     "events": """events(fleetId: 1, types: [NODE_STALE], first: $n) {
@@ -93,7 +98,7 @@ def served(shared_store: Store) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def wide(shared_store: Store) -> Memory:
+def wide(shared_store: Store, shared_clock: ManualClock) -> Memory:
     """Many of everything: of what was written at once, and of what came one by one."""
     memory = Memory(Scope(shared_store, 1, None, frozenset(Role)))
     names = ("lone", "well", "worn")
@@ -107,8 +112,7 @@ def wide(shared_store: Store) -> Memory:
     for key in well:
         later = Invalidation(ref(key), "later", effective_at=shared_store.now() + 10**12)
         request_invalidation(memory.scope, memory.fleet, later)
-    for n in range(MANY):
-        _come_and_go(memory, f"gone:{n}")
+    _come_and_go(memory, shared_clock)
     return memory
 
 
@@ -130,12 +134,16 @@ def _judge_each(memory: Memory, keys: Sequence[str]) -> None:
         work.judge(key)
 
 
-def _come_and_go(memory: Memory, key: str) -> None:
-    scope, fleet = memory.scope, memory.fleet
-    before = scope.clock(fleet)
-    memory.put(NodeInput(key, kind=NEW))
-    memory.fell(key)
-    rewind_fleet(scope, fleet, Rewind(before, dry_run=False, confirm=confirmation(fleet, before)))
+def _come_and_go(memory: Memory, clock: ManualClock) -> None:
+    """Nodes that come before `LATER` and go after it, and runs that they are the roots of."""
+    scope, fleet, instants = memory.scope, memory.fleet, []
+    for n in range(MANY):
+        instants.append(scope.clock(fleet))
+        memory.put(NodeInput(f"gone:{n}", kind=NEW))
+        memory.fell(f"gone:{n}")
+    clock.now = parse_instant(LATER) + 1
+    for to in reversed(instants):
+        rewind_fleet(scope, fleet, Rewind(to, dry_run=False, confirm=confirmation(fleet, to)))
 
 
 @contextmanager
