@@ -9,6 +9,7 @@ from retrograph.resolvers.targets import check_ref, require_nodes
 from retrograph.rules.limits import check_first
 from retrograph.storage import decisions, support, tasks
 from retrograph.storage.filters import TaskFilter
+from retrograph.storage.id_set import Place
 from retrograph.storage.records import NodeRef, Page, RunRecord
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.task_records import DecisionRecord, TaskRecord, TaskStatus
@@ -66,6 +67,14 @@ def load_tasks(
     """Those of `ids` that are tasks and were opened by the instant."""
     with scope.snapshot(fleet_id, at) as snapshot:
         return tasks.tasks_by_id(snapshot, ids)
+
+
+def load_tasks_then(
+    scope: Scope, fleet_id: int, places: Collection[Place]
+) -> dict[Place, TaskRecord]:
+    """Those of `places`, none of the future, where there was a task."""
+    with scope.snapshot(fleet_id) as snapshot:
+        return tasks.tasks_then(snapshot, places)
 
 
 def open_tasks_of(

@@ -17,6 +17,7 @@ from retrograph.schema.enums import EventType
 from retrograph.schema.links import NodeLink, RunLink, TaskLink
 from retrograph.schema.loaders import GroupLoader
 from retrograph.schema.scalars import JSON, DateTime
+from retrograph.storage.id_set import Place
 from retrograph.storage.records import EventRecord, Page
 
 Found = TypeVar("Found")
@@ -43,19 +44,23 @@ class Event:
     @strawberry.field(description="The node it is about, as of `at`.")
     async def node(self, info: Info) -> NodeLink | None:
         ahead = {each.node_id for each in self.ahead}
-        found = await _find(info.context.loaders.nodes, self.record, self.record.node_id, ahead)
+        found = await _find(
+            info.context.loaders.nodes_then, self.record, self.record.node_id, ahead
+        )
         return None if found is None else node.MemoryNode.of(found)
 
     @strawberry.field(description="The run that it is part of, as of `at`.")
     async def run(self, info: Info) -> RunLink | None:
         ahead = {each.run_id for each in self.ahead}
-        found = await _find(info.context.loaders.runs, self.record, self.record.run_id, ahead)
+        found = await _find(info.context.loaders.runs_then, self.record, self.record.run_id, ahead)
         return None if found is None else run.InvalidationRun.of(found)
 
     @strawberry.field(description="The task that it is about, as of `at`.")
     async def task(self, info: Info) -> TaskLink | None:
         ahead = {_task_id(each) for each in self.ahead}
-        found = await _find(info.context.loaders.tasks, self.record, _task_id(self.record), ahead)
+        found = await _find(
+            info.context.loaders.tasks_then, self.record, _task_id(self.record), ahead
+        )
         return None if found is None else task.RevalidationTask.of(found)
 
     @classmethod
@@ -104,13 +109,16 @@ def _task_id(record: EventRecord) -> int | None:
 
 
 async def _find(
-    loader: GroupLoader[int, Found], record: EventRecord, wanted: int | None, ahead: set[int | None]
+    loader: GroupLoader[Place, Found],
+    record: EventRecord,
+    wanted: int | None,
+    ahead: set[int | None],
 ) -> Found | None:
     """The value of the `wanted` id as of the event, fetched together with those `ahead`."""
     if wanted is None:
         return None
     others = [each for each in ahead if each is not None]
     found, *_ = await asyncio.gather(
-        *(loader.find(each, record.fleet_id, record.at) for each in (wanted, *others))
+        *(loader.find((each, record.at), record.fleet_id) for each in (wanted, *others))
     )
     return found

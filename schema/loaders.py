@@ -18,6 +18,7 @@ from retrograph.resolvers import edges, nodes, runs, tasks, walks
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.cascade import ImpactKind
 from retrograph.schema.shared import wait_for_shared
+from retrograph.storage.id_set import Place
 from retrograph.storage.records import (
     Direction,
     EdgeRecord,
@@ -124,6 +125,7 @@ def _impact_paths(
 class Loaders:
     """The loaders of one operation; their groups begin with the fleet and the instant.
 
+    Those whose items are `Place`s, which have instants of their own, begin with the fleet alone.
     Each is made when it is first needed: most operations need few.
     """
 
@@ -131,8 +133,8 @@ class Loaders:
         self._call = call
 
     @cached_property
-    def nodes(self) -> GroupLoader[int, NodeRecord]:
-        return GroupLoader(self._call, nodes.load_nodes)
+    def nodes_then(self) -> GroupLoader[Place, NodeRecord]:
+        return GroupLoader(self._call, nodes.load_nodes_then)
 
     @cached_property
     def edges(self) -> GroupLoader[int, EdgeRecord]:
@@ -163,6 +165,10 @@ class Loaders:
         return GroupLoader(self._call, runs.load_runs)
 
     @cached_property
+    def runs_then(self) -> GroupLoader[Place, RunRecord]:
+        return GroupLoader(self._call, runs.load_runs_then)
+
+    @cached_property
     def impacts(self) -> GroupLoader[int, Page[ImpactRecord]]:
         return GroupLoader(self._call, _impacts)
 
@@ -177,6 +183,10 @@ class Loaders:
     @cached_property
     def tasks(self) -> GroupLoader[int, TaskRecord]:
         return GroupLoader(self._call, tasks.load_tasks)
+
+    @cached_property
+    def tasks_then(self) -> GroupLoader[Place, TaskRecord]:
+        return GroupLoader(self._call, tasks.load_tasks_then)
 
     @cached_property
     def open_tasks(self) -> GroupLoader[int, TaskRecord]:

@@ -6,7 +6,7 @@ what is passed for it is a list, which its type turns into JSON text.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 import orjson
@@ -29,6 +29,9 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from retrograph.storage.tables import Moment, Period
 
+Place = tuple[int, int]
+"""Where a version of something is looked for: its id, and an instant (UTC microseconds)."""
+
 
 class JsonList(TypeDecorator[Collection[Any]]):
     """A list that travels as JSON text."""
@@ -45,16 +48,16 @@ class JsonList(TypeDecorator[Collection[Any]]):
         return orjson.dumps(list(value or ())).decode()
 
 
-class JsonInstants(TypeDecorator[Mapping[int, int]]):
-    """Instants by id that travel as JSON text, an array of pairs."""
+class JsonInstants(TypeDecorator[Collection[Place]]):
+    """Ids and instants that travel as JSON text, an array of pairs."""
 
     impl = Text
     cache_ok = True
 
-    def process_bind_param(self, value: Mapping[int, int] | None, dialect: Dialect) -> str:
+    def process_bind_param(self, value: Collection[Place] | None, dialect: Dialect) -> str:
         """The JSON text of the pairs, the instants as the engine takes them."""
         bind = Moment.dialect_impl(dialect).bind_processor(dialect)
-        pairs = (value or {}).items()
+        pairs = value or ()
         return orjson.dumps([(k, at if bind is None else bind(at)) for k, at in pairs]).decode()
 
 
@@ -103,7 +106,7 @@ def pair_rows(name: str = "pairs") -> TableValuedAlias:
 
 
 def instant_rows(name: str = "since") -> TableValuedAlias:
-    """A table `name` of the instants by `id` that are passed as the parameter `name`.
+    """A table `name` of the pairs of `id` and instant that are passed as the parameter `name`.
 
     `moment` is compared with instants that a statement gave, `period` with those that the engine
     gives where it versions rows by itself.

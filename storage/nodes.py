@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Executable, Select, select
+from sqlalchemy import ColumnElement, Executable, FromClause, Select, select
 
 from retrograph.rules.validity import Validity
-from retrograph.storage.as_of import Arm, over_arms
+from retrograph.storage.as_of import Arm, over_arms, paired_keyed_arms
 from retrograph.storage.driven import drive
 from retrograph.storage.has_key import has_key
-from retrograph.storage.id_set import id_rows, key_rows
+from retrograph.storage.id_set import Place, id_rows, instant_rows, key_rows
 from retrograph.storage.prepared import Frame, fetch, prepared, scoped, within_scope
 from retrograph.storage.presence import is_node
 from retrograph.storage.records import NodeKind, NodeRecord, NodeRef
@@ -74,6 +75,21 @@ def nodes_by_id(s: Snapshot, ids: Collection[int]) -> dict[int, NodeRecord]:
     return {row[0]: node_record(s, row, contents[row[0]]) for row in fetch(s, _states, ids=ids)}
 
 
+def nodes_then(s: Snapshot, places: Collection[Place]) -> dict[Place, NodeRecord]:
+    """Those of `places` where there was a node, each as of its own instant, by two statements.
+
+    No instant may be later than the snapshot's.
+    """
+    if not places:
+        return {}
+    contents = {(row[1], row[0]): row[2:] for row in fetch(s, _contents_then, since=places)}
+    states = {(row[1], row[0]): row[1:] for row in fetch(s, _states_then, since=places)}
+    return {
+        place: node_record(replace(s, instant=place[1]), state, contents[place])
+        for place, state in states.items()
+    }
+
+
 def states_by_id(s: Snapshot, ids: Collection[int]) -> dict[int, tuple[int, int, int]]:
     """The (validity, projected validity, pinned) of those of `ids` that are nodes."""
     return {row[0]: (row[5], row[6], row[7]) for row in fetch(s, _states, ids=ids)} if ids else {}
@@ -131,23 +147,47 @@ def _present(frame: Frame) -> Executable:
 @prepared
 def _states(frame: Frame) -> Executable:
     ids = id_rows()
+    return _with_states(
+        drive(ids, (node, node.c.id == ids.c.value)), frame.keyed_arms(node_state, node.c.id)
+    )
 
+
+@prepared
+def _states_then(frame: Frame) -> Executable:  # noqa: ARG001 (the same in every frame)
+    since = instant_rows()
+    source = drive(since, (node, node.c.id == since.c.id))
+    found = paired_keyed_arms(node_state, since.c.period, node.c.id, current=False)
+    return _with_states(source, found, since.c.moment)
+
+
+def _with_states(source: FromClause, found: list[Arm], *before: ColumnElement[Any]) -> Executable:
     def build(arm: Arm) -> Select[Any]:
-        joined = drive(ids, (node, node.c.id == ids.c.value), (arm.table, arm.c.id == node.c.id))
-        columns = (arm.c[name] for name in STATE)
-        chosen = select(*IDENTITY, *columns).select_from(joined)
+        columns = (*before, *IDENTITY, *(arm.c[name] for name in STATE))
+        chosen = select(*columns).select_from(drive(source, (arm.table, arm.c.id == node.c.id)))
         return chosen.where(*within_scope(node), *within_scope(arm))
 
-    return over_arms(frame.keyed_arms(node_state, node.c.id), build)
+    return over_arms(found, build)
 
 
 @prepared
 def _contents(frame: Frame) -> Executable:
     ids = id_rows()
+    return _with_contents(ids, ids.c.value, frame.keyed_arms(node_content, ids.c.value))
 
+
+@prepared
+def _contents_then(frame: Frame) -> Executable:  # noqa: ARG001
+    since = instant_rows()
+    found = paired_keyed_arms(node_content, since.c.period, since.c.id, current=False)
+    return _with_contents(since, since.c.id, found, since.c.moment)
+
+
+def _with_contents(
+    source: FromClause, id: ColumnElement[int], found: list[Arm], *before: ColumnElement[Any]
+) -> Executable:
     def build(arm: Arm) -> Select[Any]:
-        joined = drive(ids, (arm.table, arm.c.id == ids.c.value))
-        columns = (arm.c[name] for name in ("id", *CONTENT))
-        return select(*columns).select_from(joined).where(*within_scope(arm))
+        columns = (*before, *(arm.c[name] for name in ("id", *CONTENT)))
+        chosen = select(*columns).select_from(drive(source, (arm.table, arm.c.id == id)))
+        return chosen.where(*within_scope(arm))
 
-    return over_arms(frame.keyed_arms(node_content, ids.c.value), build)
+    return over_arms(found, build)

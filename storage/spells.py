@@ -52,7 +52,7 @@ def disturbed(s: Snapshot, since: dict[int, int]) -> set[int]:
     if not since:
         return set()
     queries = (_changed_sources, _judged_sources, _roots, _given_states)
-    return {row[0] for query in queries for row in fetch(s, query, since=since)}
+    return {row[0] for query in queries for row in fetch(s, query, since=since.items())}
 
 
 @prepared

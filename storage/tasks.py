@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, Select, bindparam, case, select
+from sqlalchemy import ColumnElement, Executable, FromClause, Select, bindparam, case, select
 
 from retrograph.rules.edge_type import PROPAGATING
 from retrograph.rules.limits import MIN_ID
-from retrograph.storage.as_of import Arm, over_arms
+from retrograph.storage.as_of import Arm, over_arms, paired_keyed_arms
 from retrograph.storage.driven import drive
 from retrograph.storage.edges import neighbours
 from retrograph.storage.filters import TaskFilter
-from retrograph.storage.id_set import id_rows
+from retrograph.storage.id_set import Place, id_rows, instant_rows
 from retrograph.storage.open_work import is_open
 from retrograph.storage.pages import page_of
 from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
@@ -45,6 +46,17 @@ _PASSING = (TaskStatus.LEASED, TaskStatus.BACKING_OFF)
 def tasks_by_id(s: Snapshot, ids: Collection[int]) -> dict[int, TaskRecord]:
     """Those of `ids` that are tasks of the fleet and were opened by the instant."""
     return {row[0]: _record(s, row) for row in fetch(s, _by_id, ids=ids)} if ids else {}
+
+
+def tasks_then(s: Snapshot, places: Collection[Place]) -> dict[Place, TaskRecord]:
+    """Those of `places` where there was a task, each as of its own instant, by one statement.
+
+    No instant may be later than the snapshot's.
+    """
+    if not places:
+        return {}
+    rows = fetch(s, _by_id_then, since=places)
+    return {(row[1], row[0]): _record(replace(s, instant=row[0]), row[1:]) for row in rows}
 
 
 def open_tasks_at(s: Snapshot, node_ids: Collection[int]) -> dict[int, TaskRecord]:
@@ -111,12 +123,24 @@ def _record(s: Snapshot, row: Sequence[Any]) -> TaskRecord:
 @prepared
 def _by_id(frame: Frame) -> Executable:
     ids = id_rows()
+    return _of_ids(ids, ids.c.value, frame.keyed_arms(task, ids.c.value))
 
+
+@prepared
+def _by_id_then(frame: Frame) -> Executable:  # noqa: ARG001 (the same in every frame)
+    since = instant_rows()
+    found = paired_keyed_arms(task, since.c.period, since.c.id, current=False)
+    return _of_ids(since, since.c.id, found, since.c.moment)
+
+
+def _of_ids(
+    source: FromClause, id: ColumnElement[int], found: list[Arm], *before: ColumnElement[Any]
+) -> Executable:
     def build(arm: Arm) -> Select[Any]:
-        joined = drive(ids, (arm.table, arm.c.id == ids.c.value))
-        return select(*_columns(arm)).select_from(joined).where(*within_scope(arm))
+        joined = drive(source, (arm.table, arm.c.id == id))
+        return select(*before, *_columns(arm)).select_from(joined).where(*within_scope(arm))
 
-    return over_arms(frame.keyed_arms(task, ids.c.value), build)
+    return over_arms(found, build)
 
 
 @prepared

@@ -16,6 +16,7 @@ from retrograph import __version__
 from retrograph.cli_data import _until_interrupted
 from retrograph.resolvers.import_stream import Progress
 from retrograph.resolvers.inputs import NodeInput
+from retrograph.resolvers.rewind_fleet import Rewind, confirmation, rewind_fleet
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.instant import LATEST, format_instant, parse_instant
 from retrograph.schema.schema import sdl
@@ -212,6 +213,17 @@ def test_tail_prints_each_event_once_in_order(graph: Path) -> None:
     for position, event in enumerate(told):
         assert events("--after", str(event["cursor"])) == told[position + 1 :]
     assert events("--after", "0-0") == told
+
+
+def test_tail_names_what_is_gone(graph: Path) -> None:
+    with closing(open_store(str(graph))) as store:
+        memory = Memory(Scope(store, 1, None, frozenset(Role)))
+        before = store.clock(1, 1)
+        gone = memory.put(NodeInput("gone", kind=NEW)).nodes[0].id
+        memory.fell("gone")
+        rewind = Rewind(before, dry_run=False, confirm=confirmation(1, before))
+        rewind_fleet(memory.scope, 1, rewind)
+    assert events()[0]["node"] == {"id": str(gone), "key": "gone"}
 
 
 def test_tail_starts_now_unless_it_is_told_otherwise(

@@ -15,6 +15,7 @@ from retrograph.resolvers.claim_revalidations import (
 from retrograph.resolvers.complete_revalidation import Completion, Outcome, complete_revalidation
 from retrograph.resolvers.inputs import NodeInput, OnChange
 from retrograph.resolvers.pin_node import pin_node
+from retrograph.resolvers.tasks import load_tasks, load_tasks_then
 from retrograph.resolvers.unlink_nodes import unlink_nodes
 from retrograph.rules.errors import (
     InvalidInput,
@@ -371,3 +372,8 @@ def test_the_past_of_a_task_stays_as_it_was(line: Work, clock: ManualClock) -> N
     assert line.stand(began) == {"a": "READY", "b": "WAITING", "c": "WAITING"}
     assert line.stand(held) == {"a": "LEASED", "b": "WAITING", "c": "WAITING"}
     assert line.stand() == {"c": "READY"}
+    scope = line.memory.scope
+    instants = (began - 1, began, held, held + MINUTE, scope.clock(1))
+    then = {(mine.id, at): load_tasks(scope, 1, at, [mine.id]).get(mine.id) for at in instants}
+    assert load_tasks_then(scope, 1, then) == {at: each for at, each in then.items() if each}
+    assert len({each.status for each in then.values() if each}) == 3

@@ -56,7 +56,7 @@ def test_instants_are_compared_with_what_statements_and_engines_gave(
     node_id = Memory(scope).plant("a")[0]
     rows, states = instant_rows(), node_state.current
     with store.read(1, 1) as s:
-        later = {node_id: s.instant + 1, MAX_ID: s.instant - 1, 7: s.instant}
+        later = [(node_id, s.instant + 1), (MAX_ID, s.instant - 1), (7, s.instant)]
         for column, given in ((fleet.c.clock, rows.c.moment), (states.c.valid_from, rows.c.period)):
             found = select(rows.c.id, given).where(column >= given, column.table.c.tenant_id == 1)
             answer = s.connection.execute(found, {"since": later}).all()

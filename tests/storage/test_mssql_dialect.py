@@ -157,6 +157,6 @@ def test_instants_by_id_travel_as_texts() -> None:
         "SELECT Since.Id FROM OPENJSON(?) WITH (Id BIGINT '$[0]', Moment DATETIME2(6) '$[1]', "
         "Period DATETIME2(6) '$[1]') AS Since"
     )
-    assert JsonInstants().process_bind_param({7: 1}, DIALECT) == (
+    assert JsonInstants().process_bind_param([(7, 1)], DIALECT) == (
         '[[7,"1970-01-01T00:00:00.000001"]]'
     )

@@ -13,7 +13,7 @@ from retrograph.storage import claims, open_work, spells
 from retrograph.storage.decisions import page_decisions
 from retrograph.storage.filters import TaskFilter
 from retrograph.storage.store import Store, open_store
-from retrograph.storage.tasks import blocking, open_tasks_at, page_tasks, tasks_by_id
+from retrograph.storage.tasks import blocking, open_tasks_at, page_tasks, tasks_by_id, tasks_then
 from retrograph.storage.write import Write
 from tests.clock import ManualClock
 from tests.planting import new_node, plant_edges, plant_nodes
@@ -54,6 +54,10 @@ READS: dict[str, tuple[Callable[[Write], object], str]] = {
     "spells": (lambda w: spells.fallen_since(w.snapshot, [5]), "node_state_history USING PRIMARY"),
     "disturbances": (lambda w: spells.disturbed(w.snapshot, {5: 1}), "decision_by_node (tenant_id"),
     "tasks by id": (lambda w: tasks_by_id(w.snapshot, [5]), "task USING INTEGER PRIMARY KEY"),
+    "tasks then": (
+        lambda w: tasks_then(w.snapshot, [(5, w.instant - 1)]),
+        "later USING PRIMARY KEY (id=? AND valid_to>?)",
+    ),
     "tasks of nodes": (lambda w: open_tasks_at(w.snapshot, [5]), "task_open (tenant_id=?"),
     "what blocks": (
         lambda w: blocking(w.snapshot, tasks_by_id(w.snapshot, [5]).values()),

@@ -176,11 +176,16 @@ def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope],
     return found | {
         "node by key": lambda s: nodes.get_node(s, fleet, ref("x"), at),
         "node by id": lambda s: nodes.get_node(s, fleet, NodeRef(id=made.nodes[0]), at),
-        "nodes loaded": lambda s: nodes.load_nodes(s, fleet, at, made.nodes),
+        "nodes loaded": lambda s: nodes.load_known(s, fleet, at, made.nodes),
+        "nodes then": lambda s: nodes.load_nodes_then(
+            s, fleet, [(each, made.began) for each in made.nodes]
+        ),
+        "runs then": lambda s: runs.load_runs_then(s, fleet, [(made.run, s.clock(fleet))]),
+        "tasks then": lambda s: tasks.load_tasks_then(s, fleet, [(made.task, s.clock(fleet))]),
         "histories": lambda s: nodes.history_of(s, fleet, at, made.nodes, first),
         "evidence": lambda s: nodes.evidence_of(s, fleet, at, made.nodes),
         "staleness": lambda s: nodes.staleness_of(
-            s, fleet, at, nodes.load_nodes(s, fleet, at, made.nodes).values()
+            s, fleet, at, nodes.load_known(s, fleet, at, made.nodes).values()
         ),
         "edges loaded": lambda s: edges.load_edges(s, fleet, at, made.edges),
         "a walk": lambda s: walks.reached(s, fleet, at, made.nodes, both, 5, first),
