@@ -12,6 +12,7 @@ from benchmarks.importing import importing
 from benchmarks.literal import literal
 from benchmarks.mariadb import mariadb
 from benchmarks.measure import Row
+from benchmarks.rewinding import rewinding
 from benchmarks.served import served
 from benchmarks.sizes import Sizes
 
@@ -23,6 +24,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "literal": literal,
     "growth": growth,
     "as-of": as_of,
+    "rewind": rewinding,
     "import": importing,
     "http": served,
     "answers": answers,

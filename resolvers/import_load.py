@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from retrograph.resolvers.import_batch import Batch
 from retrograph.resolvers.import_plan import FleetPlan
 from retrograph.resolvers.import_stream import Progress
+from retrograph.rules.edge_type import PROPAGATING
 from retrograph.storage.imports import (
+    GivenState,
     LoadedNode,
     load_edges,
     load_evidence,
@@ -18,6 +20,8 @@ from retrograph.storage.imports import (
     load_states,
 )
 from retrograph.storage.node_writes import forget_confidences, update_contents
+from retrograph.storage.task_records import UNSURE, Opening
+from retrograph.storage.task_writes import settle, stir
 from retrograph.storage.write import Write, take_ids
 
 T = TypeVar("T")
@@ -64,8 +68,11 @@ def write_plans(
 
 
 def _write(write: Write, plan: FleetPlan, first: _FirstIds, told: _Told) -> None:
-    ids = plan.ids | {node.place: first.node + node.ordinal for node in plan.nodes}
-    nodes = [LoadedNode(ids[n.place], n.key, n.kind, n.state, n.content) for n in plan.nodes]
+    ids = plan.ids | {node.place: node.id or first.node + node.ordinal for node in plan.nodes}
+    nodes = [
+        LoadedNode(ids[n.place], n.key, n.kind, n.state, n.content, n.id is not None)
+        for n in plan.nodes
+    ]
     load_nodes(write, list(told.each(nodes)))
     load_states(write, plan.states)
     update_contents(write, plan.contents)
@@ -86,6 +93,21 @@ def _write(write: Write, plan: FleetPlan, first: _FirstIds, told: _Told) -> None
     )
     load_notes(write, plan.notes)
     write.forget_graph()
+    _settle(write, {node.id: node.state for node in nodes}, plan.states)
+    new = [(ids[s], ids[t]) for _, (s, t, kind) in plan.edges if kind in PROPAGATING]
+    stir(write, new=new)
+
+
+def _settle(
+    write: Write, made: Mapping[int, GivenState], restated: Mapping[int, GivenState]
+) -> None:
+    """Opens tasks of what the file leaves unsure, and ends those that it leaves without need."""
+    unsure = [
+        Opening(node_id)
+        for node_id, state in (*made.items(), *restated.items())
+        if state.validity in UNSURE and not state.pinned
+    ]
+    settle(write, [*restated, *(each.node_id for each in unsure)], unsure)
 
 
 def _first_id(

@@ -15,14 +15,14 @@ _STATE = frozenset({"validity", "projected", "pinned", "pin_reason"})
 _CONTENT = ("payload", "contract_hash", "base_confidence", "expires_at")
 
 
-def kind_of(fields: dict[str, Any], stored: NodeRecord | None) -> NodeKind:
+def kind_of(fields: dict[str, Any], stored: NodeKind | None) -> NodeKind:
     """The node's kind, which is needed for a new node and final for a stored one."""
-    given: NodeKind | None = fields.get("kind", stored and stored.kind)
+    given: NodeKind | None = fields.get("kind", stored)
     if given is None:
         raise InvalidInput("A new node needs a kind.", path=("kind",))
-    if stored is not None and given != stored.kind:
+    if stored is not None and given != stored:
         raise InvalidInput(
-            f"The node is of the kind {stored.kind.name} for ever; make another node.",
+            f"The node is of the kind {stored.name} for ever; make another node.",
             path=("kind",),
         )
     return given

@@ -17,7 +17,7 @@ from retrograph.rules.errors import ImportRejected, InvalidInput
 from retrograph.storage.evidence import evidence_of
 from retrograph.storage.imports import EdgeRow, GivenState, edges_out_of
 from retrograph.storage.node_writes import Content
-from retrograph.storage.nodes import find_nodes, nodes_by_id
+from retrograph.storage.nodes import departed_nodes, find_nodes, nodes_by_id
 from retrograph.storage.records import NodeKind, NodeRecord, NodeRef
 from retrograph.storage.runs import runs_by_id
 from retrograph.storage.write import Write
@@ -25,7 +25,10 @@ from retrograph.storage.write import Write
 
 @dataclass(frozen=True, slots=True)
 class NewNode:
-    """A node to make: its number among the file's nodes, and its place."""
+    """A node to make: its number among the file's nodes, and its place.
+
+    `id` is that of a node which had left the present, and comes back by its key.
+    """
 
     ordinal: int
     place: int
@@ -33,6 +36,7 @@ class NewNode:
     kind: NodeKind
     state: GivenState
     content: Content
+    id: int | None = None
 
 
 @dataclass(slots=True)
@@ -63,7 +67,8 @@ def plan_fleet(
     part = batch.fleet(fleet_id)
     _check_keys(batch, fleet_id, stored)
     plan = FleetPlan()
-    _plan_nodes(plan, part, stored)
+    keys = [key for key, place in part.keys.items() if place in part.nodes and key not in stored]
+    _plan_nodes(plan, part, stored, departed_nodes(write.snapshot, keys))
     own = own_runs(batch, fleet_id, stored)
     if own and plan.states:
         _leave_own_runs(plan, own, stored, write)
@@ -90,14 +95,19 @@ def _check_keys(batch: Batch, fleet_id: int, stored: dict[str, NodeRecord]) -> N
             raise batch.no_node(part.lines[place], fleet_id, key)
 
 
-def _plan_nodes(plan: FleetPlan, part: FleetBatch, stored: dict[str, NodeRecord]) -> None:
+def _plan_nodes(
+    plan: FleetPlan,
+    part: FleetBatch,
+    stored: dict[str, NodeRecord],
+    departed: dict[str, tuple[int, NodeKind]],
+) -> None:
     for key, place in part.keys.items():
         known, given = stored.get(key), part.nodes.get(place)
         if known is not None:
             plan.ids[place] = known.id
         if given is not None:
             try:
-                _plan_node(plan, key, place, given, known)
+                _plan_node(plan, key, place, given, known, departed.get(key))
             except InvalidInput as error:
                 reason = ".".join(("node", *error.path))
                 raise ImportRejected(given.line, f"{reason}: {error.message}") from None
@@ -105,12 +115,18 @@ def _plan_nodes(plan: FleetPlan, part: FleetBatch, stored: dict[str, NodeRecord]
 
 
 def _plan_node(
-    plan: FleetPlan, key: str, place: int, given: GivenNode, known: NodeRecord | None
+    plan: FleetPlan,
+    key: str,
+    place: int,
+    given: GivenNode,
+    known: NodeRecord | None,
+    departed: tuple[int, NodeKind] | None,
 ) -> None:
-    kind = kind_of(given.fields, known)
+    back, departed_kind = (None, None) if known or departed is None else departed
+    kind = kind_of(given.fields, departed_kind if known is None else known.kind)
     state, content = state_of(given.fields, known), content_of(given.fields, known)
     if known is None:
-        plan.nodes.append(NewNode(given.ordinal, place, key, kind, state, content))
+        plan.nodes.append(NewNode(given.ordinal, place, key, kind, state, content, back))
         return
     if state != stored_state(known):
         plan.states[known.id] = state

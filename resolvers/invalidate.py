@@ -27,16 +27,22 @@ def invalidate(scope: Scope, fleet_id: int, request: Invalidation) -> RunRecord:
     Raises `NotFound`, `InvalidInput`, `VersionConflict`, `PlanChanged`, `RunTooLarge`,
     `IdempotencyKeyReused`.
     """
+    check_invalidation(request)
+    _check_effective_at(scope, request.effective_at)
+    return scope.write(fleet_id, lambda write: invalidate_once(write, request))
+
+
+def check_invalidation(request: Invalidation) -> None:
+    """Checks a request's own fields; raises `InvalidInput`."""
     check_text(request.reason, ("input", "reason"))
     check_effect(request.effect, ("input", "effect"))
     check_idempotency_key(request.idempotency_key)
-    _check_effective_at(scope, request.effective_at)
 
-    def job(write: Write) -> RunRecord:
-        asked = _as_json(request)
-        return once(write, request.idempotency_key, asked, lambda: _run(write, request))
 
-    return scope.write(fleet_id, job)
+def invalidate_once(write: Write, request: Invalidation) -> RunRecord:
+    """Runs a request, or finds the run that it made before under its idempotency key."""
+    asked = request_as_json(request)
+    return once(write, request.idempotency_key, asked, lambda: _run(write, request))
 
 
 def _run(write: Write, request: Invalidation) -> RunRecord:
@@ -51,13 +57,14 @@ def _run(write: Write, request: Invalidation) -> RunRecord:
 def _check_effective_at(scope: Scope, effective_at: int | None) -> None:
     if effective_at is not None and effective_at > scope.store.now():
         raise InvalidInput(
-            "Requests for a later instant can't be kept yet; ask again when it has come.",
+            "That instant has not come yet; schedule the request, or leave the instant out.",
             path=("input", "effectiveAt"),
             code="INSTANT_IN_FUTURE",
         )
 
 
-def _as_json(request: Invalidation) -> dict[str, object]:
+def request_as_json(request: Invalidation) -> dict[str, object]:
+    """The request as its idempotency key knows it."""
     instants = {"effective_at": str(request.effective_at)}
     root = {"id": str(request.root.id), "key": request.root.key}
     fields = asdict(request) | instants | {"root": root, "effect": request.effect.name}

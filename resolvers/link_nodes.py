@@ -18,6 +18,7 @@ from retrograph.storage.edge_writes import EdgeKey, create_edges, existing_edges
 from retrograph.storage.edges import edges_by_id
 from retrograph.storage.nodes import nodes_by_id
 from retrograph.storage.records import RunRecord
+from retrograph.storage.task_writes import stir
 from retrograph.storage.write import Write
 
 REASON = "LINKED"
@@ -51,12 +52,15 @@ def propagate_links(write: Write, fresh: Sequence[EdgeKey]) -> RunRecord | None:
     sources = nodes_by_id(write.snapshot, {source for source, _, _ in carrying})
     passing = [key for key in carrying if not is_healthy(sources[key[0]].projected)]
     if not superseded and not passing:
+        stir(write, new=[(source, target) for source, target, _ in carrying])
         return None
     seeds = Seeds(roots=dict.fromkeys(superseded, Validity.SUPERSEDED), passing=passing)
     fallen = write.cascade(seeds)
     root = min(source for source, _, _ in passing) if passing else superseded[0]
     effect = sources[root].projected if passing else Validity.SUPERSEDED
-    return record_run(write, RunOrder(root, effect, REASON), fallen)
+    run = record_run(write, RunOrder(root, effect, REASON), fallen)
+    stir(write, new=[(source, target) for source, target, _ in carrying])
+    return run
 
 
 def _resolve(write: Write, edges: Sequence[EdgeInput]) -> list[EdgeKey]:

@@ -9,6 +9,7 @@ from retrograph.resolvers.targets import check_ref
 from retrograph.rules.limits import check_first
 from retrograph.storage import evidence, history, node_lists, nodes, staleness
 from retrograph.storage.filters import NodeFilter
+from retrograph.storage.id_set import Place
 from retrograph.storage.records import (
     EvidenceRecord,
     NodeRecord,
@@ -40,12 +41,23 @@ def list_nodes(
         return node_lists.page_nodes(snapshot, filter, first, after)
 
 
-def load_nodes(
+def load_known(
     scope: Scope, fleet_id: int, at: int | None, ids: Collection[int]
 ) -> dict[int, NodeRecord]:
-    """Those of `ids` that are nodes at the instant."""
+    """Those of `ids` that are nodes at the instant, and those that were: as they last were."""
     with scope.snapshot(fleet_id, at) as snapshot:
-        return nodes.nodes_by_id(snapshot, ids)
+        found = nodes.nodes_by_id(snapshot, ids)
+        left = history.last_seen(snapshot, set(ids) - found.keys())
+        gone = nodes.nodes_then(snapshot, left.items())
+        return found | {node.id: node for node in gone.values()}
+
+
+def load_nodes_then(
+    scope: Scope, fleet_id: int, places: Collection[Place]
+) -> dict[Place, NodeRecord]:
+    """Those of `places`, none of the future, where there was a node."""
+    with scope.snapshot(fleet_id) as snapshot:
+        return nodes.nodes_then(snapshot, places)
 
 
 def history_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from retrograph.storage.records import EdgeRecord, EvidenceRecord, NodeRecord, RunRecord
@@ -59,3 +60,29 @@ class RunReverted:
     run: RunRecord
     restored: list[int]
     left_alone: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class RowsRewound:
+    """How many rows a rewind takes out of the present, changes back, and brings back."""
+
+    removed: int
+    restored: int
+    returned: int
+
+
+@dataclass(frozen=True, slots=True)
+class FleetRewound:
+    """What a rewind to the instant `to` has done, or, on a dry run, would do.
+
+    `rows` goes by what they are: nodes (their states), contents, edges, evidence.  `confirmation`
+    is the text by which the caller agrees.
+    """
+
+    instant: int
+    to: int
+    dry_run: bool
+    confirmation: str
+    rows: Mapping[str, RowsRewound]
+    tasks_cancelled: int
+    tasks_opened: int

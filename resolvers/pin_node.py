@@ -11,6 +11,7 @@ from retrograph.storage.cascades import RunOrder, record_run
 from retrograph.storage.node_writes import set_pin
 from retrograph.storage.nodes import nodes_by_id
 from retrograph.storage.records import NodeRecord, NodeRef, RunRecord
+from retrograph.storage.task_writes import settle_pin
 from retrograph.storage.verdicts import InMemory
 from retrograph.storage.write import Write
 
@@ -41,6 +42,7 @@ def pin_node(
         if (node.pinned, node.pin_reason) != (pinned, wanted):
             set_pin(write, node, pinned=pinned, reason=wanted)
             run = None if pinned else _release(write, node, reason)
+            settle_pin(write, node, pinned=pinned)
         after = nodes_by_id(write.snapshot, [node.id])[node.id]
         return NodePinned(write.instant, after, run)
 

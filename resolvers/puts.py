@@ -21,8 +21,8 @@ from retrograph.storage.node_writes import (
     forget_confidences,
     update_contents,
 )
-from retrograph.storage.nodes import find_nodes, nodes_by_id
-from retrograph.storage.records import NodeRecord, NodeRef, RunRecord
+from retrograph.storage.nodes import departed_nodes, find_nodes, nodes_by_id
+from retrograph.storage.records import NodeKind, NodeRecord, NodeRef, RunRecord
 from retrograph.storage.write import Write
 
 CHANGED_REASON = "CONTENT_CHANGED"
@@ -153,11 +153,7 @@ def _checked(put: Put, node: NodeRecord | None) -> NodeRecord | None:
     given = put.given
     if node is not None:
         check_version(node, given.expected_version, (*put.path, "expectedVersion"))
-        if given.kind is not None and given.kind != node.kind:
-            raise InvalidInput(
-                f"The node is of the kind {node.kind.name} for ever; make another node.",
-                path=(*put.path, "kind"),
-            )
+        _check_kind(put, node.kind)
         return node
     if given.id is not None:
         raise no_node(NodeRef(id=given.id), put.path)
@@ -168,13 +164,25 @@ def _checked(put: Put, node: NodeRecord | None) -> NodeRecord | None:
     return None
 
 
-def _create(write: Write, puts: Sequence[Put]) -> range:
+def _create(write: Write, puts: Sequence[Put]) -> list[int]:
+    keys = [put.given.key for put in puts if put.given.key is not None]
+    departed = departed_nodes(write.snapshot, keys)
     new = []
     for put in puts:
-        assert put.given.kind is not None  # noqa: S101 (checked when looked up)
-        content = replace(_NO_CONTENT, **put.fields)
-        new.append(NewNode(put.given.key, put.given.kind, content))
+        key, kind = put.given.key, put.given.kind
+        assert kind is not None  # noqa: S101 (checked when looked up)
+        node_id, stored_kind = departed.get(key or "", (None, kind))
+        _check_kind(put, stored_kind)
+        new.append(NewNode(key, kind, replace(_NO_CONTENT, **put.fields), id=node_id))
     return create_nodes(write, new)
+
+
+def _check_kind(put: Put, stored: NodeKind) -> None:
+    if put.given.kind is not None and put.given.kind != stored:
+        raise InvalidInput(
+            f"The node is of the kind {stored.name} for ever; make another node.",
+            path=(*put.path, "kind"),
+        )
 
 
 def _update(write: Write, pairs: Sequence[tuple[Put, NodeRecord]]) -> list[int]:

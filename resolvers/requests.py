@@ -44,10 +44,15 @@ def once(
     """Acts, or returns the run that the same request made before under the same key."""
     if key is None:
         return act()
-    request_hash = hashlib.sha256(canonical_json(request, field=("input",)).encode()).hexdigest()
-    known = recorded_run(write, key, request_hash)
+    asked = hash_of(request)
+    known = recorded_run(write, key, asked)
     if known is not None:
         return runs_by_id(write.snapshot, [known])[known]
     run = act()
-    record_request(write, key, request_hash, run.id)
+    record_request(write, key, asked, run.id)
     return run
+
+
+def hash_of(request: dict[str, object]) -> str:
+    """The hash by which a request is known again; for its idempotency key."""
+    return hashlib.sha256(canonical_json(request, field=("input",)).encode()).hexdigest()

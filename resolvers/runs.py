@@ -10,6 +10,7 @@ from retrograph.rules.errors import NotFound
 from retrograph.rules.limits import check_first
 from retrograph.storage import impacts, runs
 from retrograph.storage.filters import RunFilter
+from retrograph.storage.id_set import Place
 from retrograph.storage.impacts import ImpactKey
 from retrograph.storage.records import ImpactRecord, Page, RunRecord
 
@@ -39,6 +40,14 @@ def load_runs(
     """Those of `ids` that were executed by the instant."""
     with scope.snapshot(fleet_id, at) as snapshot:
         return runs.runs_by_id(snapshot, ids)
+
+
+def load_runs_then(
+    scope: Scope, fleet_id: int, places: Collection[Place]
+) -> dict[Place, RunRecord]:
+    """Those of `places`, none of the future, where there was a run."""
+    with scope.snapshot(fleet_id) as snapshot:
+        return runs.runs_then(snapshot, places)
 
 
 def list_impacts(

@@ -10,6 +10,7 @@ from retrograph.rules.errors import NotFound
 from retrograph.rules.limits import check_batch
 from retrograph.storage.edge_writes import end_edges
 from retrograph.storage.edges import edges_by_id
+from retrograph.storage.task_writes import stir
 from retrograph.storage.write import Write
 
 
@@ -26,6 +27,7 @@ def unlink_nodes(scope: Scope, fleet_id: int, edge_ids: Sequence[int]) -> NodesU
                     path=("input", "edges", str(position)),
                 )
         end_edges(write, list(found.values()))
+        stir(write, gone=[(edge.source_id, edge.target_id) for edge in found.values()])
         return NodesUnlinked(write.instant, list(found))
 
     return scope.write(fleet_id, job)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
 
 from retrograph.resolvers.scope import Role, Scope
+from retrograph.resolvers.sweep import Sweeper
 from retrograph.rules.errors import StorageError
 from retrograph.schema.bell import Bell
 from retrograph.schema.context import Caller
@@ -53,13 +54,15 @@ def create_app(
     http: HttpOptions = DEFAULT_HTTP,
     stream_limits: StreamLimits = DEFAULT_STREAM_LIMITS,
     protection: Protection = DEFAULT_PROTECTION,
+    sweep_seconds: float | None = None,
 ) -> Starlette:
     """The application over an open store, which stays the caller's to close.
 
     `identify` tells whom a token stands for. Without it whoever asks acts for the tenant, on every
     fleet, in every role: keep it to this machine. With `loopback_only` it answers only to the
     machine's own names, and sockets only to its own pages and those of the origins in `http`.
-    `protection` limits each operation.
+    `protection` limits each operation. Every `sweep_seconds` it does what time brings by itself, if
+    no other process does; None: never.
     """
     schema, trusted = make_schema(), is_loopback if loopback_only else _nobody
     find_caller = _caller_finder(store, tenant_id, identify, protection)
@@ -75,7 +78,7 @@ def create_app(
         ],
         middleware=make_middleware(http, trusted if loopback_only else None),
         exception_handlers={HTTPException: refuse_route},
-        lifespan=lambda app: _lifespan(app, store),
+        lifespan=lambda app: _lifespan(app, store, sweep_seconds),
     )
     app.state.sockets = sockets
     app.router.redirect_slashes = False  # routes are exact: a redirected POST loses its body
@@ -113,16 +116,21 @@ def _health(store: Store, tenant_id: int) -> list[Route]:
 
 
 @asynccontextmanager
-async def _lifespan(app: Starlette, store: Store) -> AsyncIterator[None]:
+async def _lifespan(
+    app: Starlette, store: Store, sweep_seconds: float | None
+) -> AsyncIterator[None]:
     workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="retrograph-worker")
     app.state.workers, app.state.bell = workers, Bell(store.listen)
-    polling = asyncio.create_task(_poll(app, store))
+    chores = [asyncio.create_task(_poll(app, store))]
+    if sweep_seconds is not None:
+        chores.append(asyncio.create_task(_sweep(app, store, sweep_seconds)))
     try:
         yield
     finally:
         await drain(app)
-        polling.cancel()
-        await asyncio.gather(polling, return_exceptions=True)
+        for chore in chores:
+            chore.cancel()
+        await asyncio.gather(*chores, return_exceptions=True)
         await asyncio.to_thread(workers.shutdown)
 
 
@@ -152,6 +160,21 @@ async def _poll(app: Starlette, store: Store) -> None:
                 news = False
             if news:
                 app.state.bell.ring_all()
+
+
+async def _sweep(app: Starlette, store: Store, seconds: float) -> None:
+    """Sweeps, if no other process does; what goes wrong is tried again at the next turn."""
+    sweeper = Sweeper(store)
+    try:
+        while True:
+            try:
+                await _in_worker(app, sweeper.step)
+            except StorageError:
+                _log.exception("sweeping failed; trying again")
+            await asyncio.sleep(seconds)
+    finally:
+        with suppress(StorageError):
+            await _in_worker(app, sweeper.resign)
 
 
 async def _in_worker(app: Starlette, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

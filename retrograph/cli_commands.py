@@ -18,8 +18,10 @@ import click
 from retrograph import __version__
 from retrograph.cli_data import export_file, import_file, migrate, print_sdl
 from retrograph.cli_serve import demo, serve
+from retrograph.cli_sweep import sweep
 from retrograph.cli_token import print_token
 from retrograph.cli_watch import invalidate_node, tail
+from retrograph.cli_worker import demo_judge, worker
 from retrograph.rules.errors import OutputFailed, RetrographError
 
 
@@ -91,6 +93,9 @@ for _command in (
     export_file,
     invalidate_node,
     tail,
+    sweep,
+    worker,
+    demo_judge,
     migrate,
     print_sdl,
     print_token,

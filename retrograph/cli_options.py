@@ -42,6 +42,7 @@ _SETTINGS = {
     "receive_timeout": ("SECONDS", "How long a request's head, and then its body, may take."),
     "max_cost": ("NUMBER", "What one operation may cost."),
     "operation_timeout": ("SECONDS", "How long one operation may take."),
+    "sweep_every": ("SECONDS", "How often to look for what has expired; 0 leaves it to others."),
     "introspection": ("SWITCH", "Whether clients may ask for the schema: on or off."),
     "persisted_documents": ("PLACE", "A folder or manifest of the only documents to execute."),
     "log_level": ("LEVEL", "The least that is logged: debug, info, warning or error."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import shlex
 import signal
 import socket
 import sys
@@ -40,7 +41,7 @@ SERVING = (
     *("jwt_issuer", "jwt_audience", "jwt_leeway"),
     *("cors_origins", "receive_timeout", "log_level", "graphiql"),
     *("keep_alive", "socket_operations"),
-    *("max_cost", "operation_timeout", "introspection", "persisted_documents"),
+    *("max_cost", "operation_timeout", "introspection", "persisted_documents", "sweep_every"),
 )
 """The settings of whatever serves."""
 
@@ -120,8 +121,19 @@ def _introduce(scope: Scope, settings: Settings, url: str) -> None:
     for title, query in _QUERIES.items():
         asked = " ".join(query.replace("$before", before).split())
         click.echo(f"\n# {title}\ncurl -sG {url} {proof}--data-urlencode 'query={asked}'")
+    click.echo(
+        f"\n# Let simple rules judge what is stale, dependencies first\n{_judging(settings)}"
+    )
     if settings.graphiql == "on":
         click.echo(f"\nOr open it in a browser:\n{url}{fragment}")
+
+
+def _judging(settings: Settings) -> str:
+    """The command that heals the demo; its own judge stands beside it."""
+    program = shlex.quote(sys.argv[0])
+    judge = shlex.quote(f"{program} demo-judge")
+    database = shlex.quote(settings.told_database)
+    return f"{program} worker --once --exec {judge} --database {database}"
 
 
 def _before_correction(scope: Scope) -> int:
@@ -168,6 +180,7 @@ def _run(
         ),
         stream_limits=limits,
         protection=protection,
+        sweep_seconds=settings.sweep_every or None,
     )
     server = Server(app, limits, receive_seconds=settings.receive_timeout, log_config=None)
     # The server ends well on this signal, then raises it anew: by then, it only ends the process.

@@ -12,7 +12,7 @@ from retrograph.cli_output import standard_output
 from retrograph.resolvers.events import list_events
 from retrograph.resolvers.inputs import Invalidation
 from retrograph.resolvers.invalidate import invalidate
-from retrograph.resolvers.nodes import load_nodes
+from retrograph.resolvers.nodes import load_known
 from retrograph.resolvers.runs import impact_paths, list_impacts
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.cursor import decode_event_cursor, encode_event_cursor
@@ -92,7 +92,7 @@ def _print_events(
     """Prints a page; returns where to go on, and whether that was the last one."""
     page = list_events(scope, fleet_id, None, after, MAX_FIRST)
     ids = {event.node_id for event in page.rows if event.node_id is not None}
-    nodes = load_nodes(scope, fleet_id, page.as_of, ids)
+    nodes = load_known(scope, fleet_id, page.as_of, ids)
     out = standard_output()
     for event in page.rows:
         out.write(_event_line(event, nodes))
@@ -122,7 +122,7 @@ def _impact_lines(scope: Scope, run: RunRecord, first: int) -> list[str]:
     fleet_id, at = run.fleet_id, run.as_of
     impacts = list_impacts(scope, fleet_id, at, run.id, None, first).rows
     paths = impact_paths(scope, fleet_id, at, [(run.id, each.ordinal) for each in impacts], _PATH)
-    nodes = load_nodes(scope, fleet_id, at, {node for path in paths.values() for node in path})
+    nodes = load_known(scope, fleet_id, at, {node for path in paths.values() for node in path})
     lines = []
     for impact in impacts:
         path = [nodes[node].key or f"id:{node}" for node in paths[run.id, impact.ordinal]]

@@ -47,6 +47,7 @@ class Settings:
     `max_cost` and take `operation_timeout` seconds. `graphiql` and `introspection` are `on` or
     `off`. With `persisted_documents`, a folder or a manifest, no others are executed. Streams show
     a sign of life every `keep_alive` seconds, and a WebSocket runs at most `socket_operations`.
+    What time brings is swept for every `sweep_every` seconds; 0: by others.
     """
 
     database: str = "retrograph.db"
@@ -69,6 +70,7 @@ class Settings:
     socket_operations: int = 100
     max_cost: int = MAX_COST
     operation_timeout: int = OPERATION_SECONDS
+    sweep_every: int = 10
     introspection: str = "on"
     persisted_documents: str | None = None
 
@@ -246,6 +248,7 @@ _READERS: Mapping[str, Callable[[str, str], object]] = {
     "socket_operations": partial(_number, MAX_OPERATIONS),
     "max_cost": partial(_number, MAX_MAX_COST),
     "operation_timeout": partial(_seconds, 1, MAX_TIMEOUT),
+    "sweep_every": partial(_seconds, 0, MAX_TIMEOUT),
     "introspection": _switch,
     "persisted_documents": _words,
 }

@@ -52,6 +52,9 @@ EventTypes = Annotated[
     strawberry.argument(description="Only events of these types; left out, of every type."),
 ]
 
+WHAT = strawberry.argument(description="What to do.")
+"""The one argument of every mutation."""
+
 
 def read_fleet(fleet_id: strawberry.ID) -> int:
     """The number of a fleet, from the argument or field `fleetId`."""

@@ -32,8 +32,11 @@ class Change:
         record = self.record
         if record.node_id is None:
             return None
-        at = record.at - 1 if record.kind is ChangeKind.REMOVED else self.to
-        return await node.load_node(info.context, self.fleet_id, at, record.node_id)
+        if record.kind is not ChangeKind.REMOVED:
+            return await node.load_node(info.context, self.fleet_id, self.to, record.node_id)
+        last = record.node_id, record.at - 1
+        then = info.context.loaders.nodes_then
+        return node.MemoryNode.of(await then.load(last, self.fleet_id))
 
     @strawberry.field(description="The edge, if it is one that has changed.")
     def edge(self) -> EdgeLink | None:

@@ -76,6 +76,18 @@ class Context:
         work = partial(copy_context().run, use_case, self.caller.scope, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self.caller.workers, work)
 
+    async def act(
+        self,
+        fleet_id: int,
+        use_case: Callable[Concatenate[Scope, int, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Runs a writing use case, if there is time; failures know the fleet it acted on."""
+        self.check_time()
+        self.acting_on = fleet_id
+        return await self.call(use_case, fleet_id, *args, **kwargs)
+
     def check_time(self) -> None:
         """Raises `OperationTimedOut` when the operation has had its time."""
         if monotonic() - self._began > self.caller.protection.seconds:

@@ -3,8 +3,8 @@
 Every weight follows from the schema, so that a new field has one without being named here:
 
 - a field weighs 1, one that walks (`maxDepth`) weighs the depth, and each item given to it 1 more;
-- what is inside a field counts as often as the rows that it asks for (`first`, `limit`), or as the
-  longest list that it is given;
+- what is inside a field counts as often as the rows that it asks for (`first`, `limit`, be it in an
+  input object), or as the longest list that it is given;
 - a list without a size of its own counts as `UNSIZED` rows, unless it is the page that the field
   around it has sized;
 - of a list of plain values, `PLAIN` weigh 1.
@@ -182,7 +182,7 @@ class _Pricing:
         if is_leaf_type(inner) and not field.args:
             return None
         given = find_given(field, node, self._variables)
-        size = next((given[each] for each in SIZES if each in given), None)
+        size = _size(given)
         lists = tuple(each for each in given.values() if each.holds_lists)
         rows = _rows(field, paged=paged) if size is None else size
         paged = size is not None or bool(lists)
@@ -191,6 +191,18 @@ class _Pricing:
             return _Price(weight, depth, rows, lists, 1, (), PLAIN)
         leaves, inside = self._selection(inner, node.selection_set, paged=paged)
         return _Price(weight, depth, rows, lists, leaves, inside)
+
+
+def _size(given: Mapping[str, Given]) -> Given | None:
+    """What says how many rows a field gives: an argument, or a field of an input object."""
+    for name in SIZES:
+        if name in given:
+            return given[name]
+        for each in given.values():
+            inside = each.within(name)
+            if inside is not None:
+                return inside
+    return None
 
 
 def _rows(field: GraphQLField, *, paged: bool) -> int:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, TypeVar
 import strawberry
 from strawberry.types.enum import StrawberryEnumDefinition
 
+from retrograph.resolvers.complete_revalidation import Outcome
 from retrograph.resolvers.inputs import OnChange
 from retrograph.resolvers.scope import Role
 from retrograph.rules.cascade import ImpactKind
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.validity import Validity
 from retrograph.storage.records import ChangeKind, Direction, EventType, NodeKind, RunStatus
+from retrograph.storage.scheduled import ScheduleStatus
+from retrograph.storage.task_records import DecisionKind, TaskStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,14 +25,18 @@ Member = TypeVar("Member", bound="IntEnum")
 
 __all__ = [
     "ChangeKind",
+    "DecisionKind",
     "Direction",
     "EdgeType",
     "EventType",
     "ImpactKind",
     "NodeKind",
     "OnChange",
+    "Outcome",
     "Role",
     "RunStatus",
+    "ScheduleStatus",
+    "TaskStatus",
     "Validity",
 ]
 
@@ -94,6 +101,16 @@ _describe(
     },
 )
 _describe(
+    ScheduleStatus,
+    "What became of a scheduled invalidation.",
+    {
+        ScheduleStatus.PENDING: "It waits for its hour.",
+        ScheduleStatus.EXECUTED: "It was run.",
+        ScheduleStatus.FAILED: "It was refused at its hour; `failureCode` tells why.",
+        ScheduleStatus.CANCELLED: "It was cancelled before its hour.",
+    },
+)
+_describe(
     EventType,
     "What an event tells.",
     {
@@ -139,11 +156,48 @@ _describe(
     },
 )
 _describe(
+    TaskStatus,
+    "Where a task stands. The first five are open: the node is still to be judged.",
+    {
+        TaskStatus.WAITING: "Something that its node depends on is to be judged first.",
+        TaskStatus.READY: "It may be claimed.",
+        TaskStatus.LEASED: "A worker holds it.",
+        TaskStatus.BACKING_OFF: "A judgement failed; it is ready again at `notBefore`.",
+        TaskStatus.DEAD_LETTER: "Judgements failed too often; somebody has to look.",
+        TaskStatus.VERIFIED: "The node was verified, or repaired.",
+        TaskStatus.REFUTED: "The node was refuted.",
+        TaskStatus.CUT_OFF: "The node was restored: what it rests on still says what it said.",
+        TaskStatus.CANCELLED_SUPERSEDED: "A newer run has swept the node, or a pin was set.",
+    },
+)
+_describe(
+    Outcome,
+    "What a judgement came to.",
+    {
+        Outcome.VERIFIED: "The node holds.",
+        Outcome.REFUTED: "The node does not hold; what rests on it falls with it.",
+        Outcome.ERROR: "No judgement was reached: it is tried again, up to five times.",
+    },
+)
+_describe(
+    DecisionKind,
+    "What was decided of a node.",
+    {
+        DecisionKind.VERIFIED: "A judgement found that it holds.",
+        DecisionKind.REFUTED: "A judgement found that it does not hold.",
+        DecisionKind.ERROR: "A judgement failed.",
+        DecisionKind.RESTORED_BY_CUTOFF: (
+            "It was restored without a judgement: what it rests on still says what it said."
+        ),
+        DecisionKind.REPAIRED: "It was put right by `repairNode`.",
+    },
+)
+_describe(
     Role,
     "What a caller may do.",
     {
         Role.AUDITOR: "Every query and subscription.",
-        Role.CONTROLLER: "That of an auditor, and change the graph.",
+        Role.CONTROLLER: "That of an auditor, and change the graph, repair and requeue.",
         Role.WORKER: "That of an auditor, and claim, extend and complete revalidations.",
         Role.ADMIN: "Everything.",
     },

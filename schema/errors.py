@@ -40,7 +40,7 @@ class UserError:
     )
 
 
-@strawberry.type(description="No such fleet, node, edge or run, or none that you may see.")
+@strawberry.type(description="No such fleet, node, edge, run or task, or none that you may see.")
 class NotFound(UserError):
     pass
 
@@ -74,6 +74,45 @@ class RunNotRevertible(UserError):
 
 @strawberry.type(description="The idempotency key already names a request with other content.")
 class IdempotencyKeyReused(UserError):
+    pass
+
+
+@strawberry.type(description="The task has ended already; what was decided stands.")
+class TaskClosed(UserError):
+    pass
+
+
+@strawberry.type(description="A newer run, or a pin, has cancelled the task.")
+class TaskCancelled(UserError):
+    pass
+
+
+@strawberry.type(description="The lease is over, or was another's.")
+class LeaseLost(UserError):
+    pass
+
+
+@strawberry.type(
+    description="What the node rests on has changed since the claim; the task is ready again."
+)
+class Overtaken(UserError):
+    pass
+
+
+@strawberry.type(description="Something that the node requires is invalid or superseded.")
+class RequirementDead(UserError):
+    pass
+
+
+@strawberry.type(description="The task is no dead letter.")
+class NotDeadLettered(UserError):
+    pass
+
+
+@strawberry.type(
+    description="The scheduled invalidation was executed, refused or cancelled already."
+)
+class ScheduleSettled(UserError):
     pass
 
 
@@ -133,4 +172,11 @@ HANDLERS: tuple[ExceptionHandler[Any, Any], ...] = (
     _Plain(errors.OperationTimedOut, InvalidInput),
     _Plain(errors.RunNotRevertible, RunNotRevertible),
     _Plain(errors.IdempotencyKeyReused, IdempotencyKeyReused),
+    _Plain(errors.TaskClosed, TaskClosed),
+    _Plain(errors.TaskCancelled, TaskCancelled),
+    _Plain(errors.LeaseLost, LeaseLost),
+    _Plain(errors.Overtaken, Overtaken),
+    _Plain(errors.RequirementDead, RequirementDead),
+    _Plain(errors.NotDeadLettered, NotDeadLettered),
+    _Plain(errors.ScheduleSettled, ScheduleSettled),
 )

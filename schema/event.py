@@ -6,16 +6,18 @@ import asyncio
 from collections.abc import Sequence
 from typing import TypeVar
 
+import orjson
 import strawberry
 
 from retrograph.rules.cursor import encode_event_cursor
-from retrograph.schema import node, run
+from retrograph.schema import node, run, task
 from retrograph.schema.connection import Connection, connect
 from retrograph.schema.context import Info
 from retrograph.schema.enums import EventType
-from retrograph.schema.links import NodeLink, RunLink
+from retrograph.schema.links import NodeLink, RunLink, TaskLink
 from retrograph.schema.loaders import GroupLoader
 from retrograph.schema.scalars import JSON, DateTime
+from retrograph.storage.id_set import Place
 from retrograph.storage.records import EventRecord, Page
 
 Found = TypeVar("Found")
@@ -34,21 +36,32 @@ class Event:
     detail: JSON | None = strawberry.field(
         description=(
             "More of it. For NODE_STALE and PINNED_NODE_REVIEW: `from`, `to` and `depth` of the "
-            "impact."
+            "impact. For events of tasks: `taskId`, and after an error how many have failed, "
+            "`attempt`."
         )
     )
 
     @strawberry.field(description="The node it is about, as of `at`.")
     async def node(self, info: Info) -> NodeLink | None:
         ahead = {each.node_id for each in self.ahead}
-        found = await _find(info.context.loaders.nodes, self.record, self.record.node_id, ahead)
+        found = await _find(
+            info.context.loaders.nodes_then, self.record, self.record.node_id, ahead
+        )
         return None if found is None else node.MemoryNode.of(found)
 
     @strawberry.field(description="The run that it is part of, as of `at`.")
     async def run(self, info: Info) -> RunLink | None:
         ahead = {each.run_id for each in self.ahead}
-        found = await _find(info.context.loaders.runs, self.record, self.record.run_id, ahead)
+        found = await _find(info.context.loaders.runs_then, self.record, self.record.run_id, ahead)
         return None if found is None else run.InvalidationRun.of(found)
+
+    @strawberry.field(description="The task that it is about, as of `at`.")
+    async def task(self, info: Info) -> TaskLink | None:
+        ahead = {_task_id(each) for each in self.ahead}
+        found = await _find(
+            info.context.loaders.tasks_then, self.record, _task_id(self.record), ahead
+        )
+        return None if found is None else task.RevalidationTask.of(found)
 
     @classmethod
     def of(cls, record: EventRecord, ahead: Sequence[EventRecord] = ()) -> Event:
@@ -89,14 +102,23 @@ def event_connection(page: Page[EventRecord], after: str | None) -> Connection[E
     )
 
 
+def _task_id(record: EventRecord) -> int | None:
+    """The task that the detail of an event names."""
+    told = {} if record.detail is None else orjson.loads(record.detail)
+    return int(told["taskId"]) if "taskId" in told else None
+
+
 async def _find(
-    loader: GroupLoader[int, Found], record: EventRecord, wanted: int | None, ahead: set[int | None]
+    loader: GroupLoader[Place, Found],
+    record: EventRecord,
+    wanted: int | None,
+    ahead: set[int | None],
 ) -> Found | None:
     """The value of the `wanted` id as of the event, fetched together with those `ahead`."""
     if wanted is None:
         return None
     others = [each for each in ahead if each is not None]
     found, *_ = await asyncio.gather(
-        *(loader.find(each, record.fleet_id, record.at) for each in (wanted, *others))
+        *(loader.find((each, record.at), record.fleet_id) for each in (wanted, *others))
     )
     return found

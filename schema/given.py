@@ -35,13 +35,23 @@ _MOST_DIGITS = 10
 class Given:
     """What is given to one argument: a literal or a variable, or the argument's default.
 
-    `defaults` are those of the operation's variables.
+    `defaults` are those of the operation's variables.  `member` is the field that is meant of an
+    input object.
     """
 
     type: GraphQLInputType
     node: ValueNode | None
     default: Any
     defaults: Mapping[str, ValueNode | None]
+    member: str | None = None
+
+    def within(self, name: str) -> Given | None:
+        """What is given to a field of the input object that is given to it, if there is such."""
+        inner = get_named_type(self.type)
+        if not isinstance(inner, GraphQLInputObjectType) or name not in inner.fields:
+            return None
+        field = inner.fields[name]
+        return Given(field.type, self.node, field.default_value, self.defaults, name)
 
     @property
     def holds_lists(self) -> bool:
@@ -51,6 +61,8 @@ class Given:
     def number(self, variables: Mapping[str, Any], most: int) -> int:
         """The number that is given, but 1 at least and `most` at most; 1 for what is none."""
         value = self._value(self.node, variables)
+        if self.member is not None:
+            value = self._value(dict(_fields(value)).get(self.member), variables)
         if value is Undefined:
             value = self.default
         if isinstance(value, IntValueNode) and len(value.value) <= _MOST_DIGITS + 1:

@@ -10,6 +10,7 @@ from typing import Any
 import strawberry
 
 from retrograph.resolvers import inputs
+from retrograph.resolvers.rewind_fleet import Rewind
 from retrograph.rules.errors import FieldPath
 from retrograph.rules.limits import MAX_KEY_LENGTH, check_batch, check_id, check_text
 from retrograph.schema.enums import EdgeType, NodeKind, OnChange, RunStatus, Validity
@@ -237,7 +238,8 @@ class InvalidateInput:
         default=Validity.INVALID, description="What the root becomes: a validity not healthy."
     )
     effective_at: DateTime | None = strawberry.field(
-        default=None, description="Since when the reason holds; now or in the past."
+        default=None,
+        description="Since when the reason holds; where it lies in the future, the request waits.",
     )
     idempotency_key: str | None = strawberry.field(
         default=None, description="The same request with the same key is run once."
@@ -286,6 +288,29 @@ class SupersedeInput:
             idempotency_key=self.idempotency_key,
             expected_plan=self.expected_plan,
         )
+
+
+@strawberry.input(description="A scheduled invalidation to cancel.")
+class CancelScheduledInvalidationInput:
+    fleet_id: strawberry.ID = strawberry.field(description="Its fleet.")
+    id: strawberry.ID = strawberry.field(description="Its id.")
+
+
+@strawberry.input(description="A fleet to set back to an earlier instant.")
+class RewindFleetInput:
+    fleet_id: strawberry.ID = strawberry.field(description="The fleet.")
+    to: DateTime = strawberry.field(description="The instant whose present is to come back.")
+    dry_run: bool = strawberry.field(
+        default=True, description="Only tells what would be done, and how to agree to it."
+    )
+    confirm: str | None = strawberry.field(
+        default=None, description="The `confirmation` of a dry run, to the letter."
+    )
+    reason: str | None = strawberry.field(default=None, description="Why.")
+
+    def read(self) -> Rewind:
+        """The request as the use case takes it."""
+        return Rewind(self.to, self.dry_run, self.confirm, self.reason)
 
 
 @strawberry.input(description="A run to undo.")

@@ -7,6 +7,7 @@ at last its cost is reckoned (see `cost`). What exceeds a limit is refused with 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from graphql import (
@@ -28,6 +29,8 @@ MAX_NESTING = 100
 MAX_SELECTIONS = 500
 """Fields and spreads, of a document as it is written and of an operation with its fragments spread
 out: validation compares them in pairs."""
+MAX_ALIKE = 50
+"""Fields that answer together, by one name in one place: validation compares each with each."""
 MAX_ROOT_FIELDS = 50
 """Fields of one operation that stand in no other."""
 MAX_ALIASES = 100
@@ -82,6 +85,9 @@ def check_document(document: DocumentNode) -> GraphQLError | None:
             excess = _excess(size, size.fields if is_operation else 0)
             if excess:
                 return too_complex(f"The operation has more than {excess}.")
+            excess = _crowd(_Places(measure.fragments), definition.selection_set)
+            if excess:
+                return too_complex(f"The operation has more than {excess}.")
     return None
 
 
@@ -98,6 +104,13 @@ def _excess(size: Size, root_fields: int) -> str | None:
     return f"{MAX_ROOT_FIELDS} fields at its root" if root_fields > MAX_ROOT_FIELDS else None
 
 
+def _crowd(places: _Places, selection: SelectionSetNode) -> str | None:
+    most = places.alike([selection])
+    if places.left < 0:  # what was measured as less contains itself
+        return f"{MAX_SELECTIONS} selections, its fragments spread out"
+    return f"{MAX_ALIKE} fields of one name in one place" if most > MAX_ALIKE else None
+
+
 class _Measure:
     """Measures the selections of a document; each fragment once.
 
@@ -105,7 +118,7 @@ class _Measure:
     """
 
     def __init__(self, document: DocumentNode) -> None:
-        self._fragments = {
+        self.fragments = {
             each.name.value: each
             for each in document.definitions
             if isinstance(each, FragmentDefinitionNode)
@@ -114,7 +127,7 @@ class _Measure:
 
     @property
     def fragment_count(self) -> int:
-        return len(self._fragments)
+        return len(self.fragments)
 
     def definition(self, node: OperationDefinitionNode | FragmentDefinitionNode) -> Size:
         if isinstance(node, FragmentDefinitionNode):
@@ -142,7 +155,46 @@ class _Measure:
     def _fragment(self, name: str, level: int) -> Size:
         if name not in self._sizes:
             self._sizes[name] = _NOTHING
-            fragment = self._fragments.get(name)
+            fragment = self.fragments.get(name)
             if fragment is not None:
                 self._sizes[name] = self._selection(fragment.selection_set, level)
         return self._sizes[name]
+
+
+class _Places:
+    """Where the fields of an operation or a fragment answer: those of one name answer as one.
+
+    `left` falls below 0 where there are more than `MAX_SELECTIONS`; then the search ends.
+    """
+
+    def __init__(self, fragments: Mapping[str, FragmentDefinitionNode]) -> None:
+        self.left = MAX_SELECTIONS
+        self._fragments = fragments
+
+    def alike(self, selections: Iterable[SelectionSetNode], level: int = 0) -> int:
+        """How many fields of selections that are answered together share one place, at most."""
+        groups: dict[str, list[FieldNode]] = {}
+        for field in self._together(selections):
+            groups.setdefault((field.alias or field.name).value, []).append(field)
+        most = max(map(len, groups.values()), default=0)
+        for group in groups.values():
+            if level == MAX_DEPTH or self.left < 0:
+                break
+            inside = [each.selection_set for each in group if each.selection_set]
+            most = max(most, self.alike(inside, level + 1))
+        return most
+
+    def _together(self, selections: Iterable[SelectionSetNode]) -> Iterator[FieldNode]:
+        """The fields of selections, with fragments spread out, each once."""
+        left, spread = [each for one in selections for each in one.selections], set[str]()
+        while left:
+            node = left.pop()
+            if isinstance(node, FieldNode):
+                self.left -= 1
+                yield node
+            elif isinstance(node, InlineFragmentNode):
+                left += node.selection_set.selections
+            elif isinstance(node, FragmentSpreadNode) and node.name.value not in spread:
+                spread.add(node.name.value)
+                found = self._fragments.get(node.name.value)
+                left += found.selection_set.selections if found else ()

@@ -14,10 +14,11 @@ from typing import Any, Generic, TypeVar
 
 from strawberry.dataloader import DataLoader
 
-from retrograph.resolvers import edges, nodes, runs, walks
+from retrograph.resolvers import edges, nodes, runs, tasks, walks
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.cascade import ImpactKind
 from retrograph.schema.shared import wait_for_shared
+from retrograph.storage.id_set import Place
 from retrograph.storage.records import (
     Direction,
     EdgeRecord,
@@ -29,6 +30,7 @@ from retrograph.storage.records import (
     RunRecord,
     StalenessRecord,
 )
+from retrograph.storage.task_records import DecisionRecord, TaskRecord
 
 Item = TypeVar("Item", bound=Hashable)
 Value = TypeVar("Value")
@@ -123,6 +125,7 @@ def _impact_paths(
 class Loaders:
     """The loaders of one operation; their groups begin with the fleet and the instant.
 
+    Those whose items are `Place`s, which have instants of their own, begin with the fleet alone.
     Each is made when it is first needed: most operations need few.
     """
 
@@ -130,8 +133,8 @@ class Loaders:
         self._call = call
 
     @cached_property
-    def nodes(self) -> GroupLoader[int, NodeRecord]:
-        return GroupLoader(self._call, nodes.load_nodes)
+    def nodes_then(self) -> GroupLoader[Place, NodeRecord]:
+        return GroupLoader(self._call, nodes.load_nodes_then)
 
     @cached_property
     def edges(self) -> GroupLoader[int, EdgeRecord]:
@@ -162,9 +165,41 @@ class Loaders:
         return GroupLoader(self._call, runs.load_runs)
 
     @cached_property
+    def runs_then(self) -> GroupLoader[Place, RunRecord]:
+        return GroupLoader(self._call, runs.load_runs_then)
+
+    @cached_property
     def impacts(self) -> GroupLoader[int, Page[ImpactRecord]]:
         return GroupLoader(self._call, _impacts)
 
     @cached_property
     def impact_paths(self) -> GroupLoader[tuple[int, int], list[int]]:
         return GroupLoader(self._call, _impact_paths)
+
+    @cached_property
+    def known_nodes(self) -> GroupLoader[int, NodeRecord]:
+        return GroupLoader(self._call, nodes.load_known)
+
+    @cached_property
+    def tasks(self) -> GroupLoader[int, TaskRecord]:
+        return GroupLoader(self._call, tasks.load_tasks)
+
+    @cached_property
+    def tasks_then(self) -> GroupLoader[Place, TaskRecord]:
+        return GroupLoader(self._call, tasks.load_tasks_then)
+
+    @cached_property
+    def open_tasks(self) -> GroupLoader[int, TaskRecord]:
+        return GroupLoader(self._call, tasks.open_tasks_of)
+
+    @cached_property
+    def blockers(self) -> GroupLoader[TaskRecord, list[TaskRecord]]:
+        return GroupLoader(self._call, tasks.blockers_of)
+
+    @cached_property
+    def standing_supporters(self) -> GroupLoader[int, list[int]]:
+        return GroupLoader(self._call, tasks.standing_supporters_of)
+
+    @cached_property
+    def decisions(self) -> GroupLoader[RunRecord, DecisionRecord | None]:
+        return GroupLoader(self._call, tasks.decisions_of_runs)

@@ -7,14 +7,14 @@ from typing import cast
 
 import strawberry
 
-from retrograph.schema import edge, reached, staleness
+from retrograph.schema import edge, reached, staleness, task
 from retrograph.schema.arguments import After, EdgeTypes, First, WalkDepth
 from retrograph.schema.connection import Connection, SearchConnection, connect, connect_search
 from retrograph.schema.context import Context, Info
 from retrograph.schema.cursors import ListCursors, position_of, same_instant
 from retrograph.schema.enums import Direction, EdgeType, NodeKind, Validity
 from retrograph.schema.evidence import Evidence
-from retrograph.schema.links import EdgeLink, ReachedLink, StalenessLink
+from retrograph.schema.links import EdgeLink, ReachedLink, StalenessLink, TaskLink
 from retrograph.schema.scalars import JSON, DateTime
 from retrograph.storage.records import NodeRecord, Page
 
@@ -102,7 +102,7 @@ class MemoryNode:
     @strawberry.field(
         description=(
             "Its versions up to `asOf`, newest first. The scalar fields of each are as they were; "
-            "what is nested in it (`evidence`, edges, walks, the run and the path of `staleness`) "
+            "what is nested in it (`evidence`, edges, walks, `task`, what is in `staleness`) "
             "is read at the instant of the query, `asOf`."
         )
     )
@@ -127,7 +127,12 @@ class MemoryNode:
     async def staleness(self, info: Info) -> StalenessLink | None:
         record = _record(self)
         found = await info.context.loaders.staleness.find(record, record.fleet_id, record.as_of)
-        return None if found is None else staleness.Staleness.of(found)
+        return None if found is None else staleness.Staleness.of(found, record.id)
+
+    @strawberry.field(description="The open task to judge it again; null where there is none.")
+    async def task(self, info: Info) -> TaskLink | None:
+        record = _record(self)
+        return await task.find_open_task(info.context, record.fleet_id, record.as_of, record.id)
 
     @staticmethod
     def of(record: NodeRecord) -> MemoryNode:
@@ -155,15 +160,18 @@ def node_connection(
 
 
 async def load_node(context: Context, fleet_id: int, at: int, node_id: int) -> MemoryNode:
-    """The node with this id as of an instant, fetched with what else a page asks for."""
-    return MemoryNode.of(await context.loaders.nodes.load(node_id, fleet_id, at))
+    """The node with this id as of an instant, fetched with what else a page asks for.
+
+    One that has left the present is given as it last was.
+    """
+    return MemoryNode.of(await context.loaders.known_nodes.load(node_id, fleet_id, at))
 
 
 async def load_nodes(
     context: Context, fleet_id: int, at: int, ids: Sequence[int]
 ) -> list[MemoryNode]:
-    """The nodes with these ids as of an instant, in that order, by one call."""
-    records = await context.loaders.nodes.load_all(ids, fleet_id, at)
+    """The nodes with these ids, as `load_node` gives them, in that order, by one call."""
+    records = await context.loaders.known_nodes.load_all(ids, fleet_id, at)
     return [MemoryNode.of(record) for record in records]
 
 

@@ -9,11 +9,13 @@ import strawberry
 from retrograph.resolvers.changes import list_changes
 from retrograph.resolvers.events import list_events
 from retrograph.resolvers.runs import get_run, list_runs
+from retrograph.resolvers.schedule_invalidation import list_scheduled
 from retrograph.rules.cursor import decode_event_cursor
 from retrograph.rules.limits import check_id
 from retrograph.schema import inputs
 from retrograph.schema.arguments import (
     After,
+    AsOf,
     EventCursor,
     EventTypes,
     First,
@@ -25,9 +27,11 @@ from retrograph.schema.change import Change, change_connection, change_cursors
 from retrograph.schema.connection import Connection
 from retrograph.schema.context import Info
 from retrograph.schema.cursors import ListCursors, position_of, same_instant
+from retrograph.schema.enums import ScheduleStatus
 from retrograph.schema.event import Event, event_connection
 from retrograph.schema.run import InvalidationRun, run_connection
 from retrograph.schema.scalars import DateTime
+from retrograph.schema.scheduled import ScheduledInvalidation, scheduled_connection
 
 
 @strawberry.type(description="What has happened.")
@@ -115,3 +119,29 @@ class PastQuery:
         page = await info.context.call(list_runs, fleet, wanted, first, position_of(keyset), at)
         same_instant(keyset, page.as_of)
         return run_connection(page, cursors, after)
+
+    @strawberry.field(
+        description="Invalidations that wait for their hour, and what became of them; by id."
+    )
+    async def scheduled_invalidations(
+        self,
+        info: Info,
+        fleet_id: FleetId,
+        status: Annotated[
+            list[ScheduleStatus] | None,
+            strawberry.argument(description="Only of one of these, as of the instant of reading."),
+        ] = None,
+        first: First = 50,
+        after: After = None,
+        as_of: AsOf = None,
+    ) -> Connection[ScheduledInvalidation]:
+        fleet = read_fleet(fleet_id)
+        wanted = None if status is None else frozenset(status)
+        cursors = ListCursors("scheduled", (int,), fleet, wanted)
+        keyset = cursors.decode(after)
+        at = await info.context.at(fleet, as_of, keyset)
+        page = await info.context.call(
+            list_scheduled, fleet, wanted, first, position_of(keyset), at
+        )
+        same_instant(keyset, page.as_of)
+        return scheduled_connection(page, cursors, after)

@@ -12,9 +12,12 @@ ANYBODY: Roles | None = None
 """Whoever proves who they are, in any role or none."""
 READERS = frozenset(Role)
 WRITERS = frozenset({Role.CONTROLLER, Role.ADMIN})
+WORKERS = frozenset({Role.WORKER, Role.ADMIN})
+ADMINS = frozenset({Role.ADMIN})
 
 PERMISSIONS: Mapping[str, Roles | None] = {
     "Query.changes": READERS,
+    "Query.decisions": READERS,
     "Query.edges": READERS,
     "Query.events": READERS,
     "Query.invalidationRun": READERS,
@@ -24,13 +27,22 @@ PERMISSIONS: Mapping[str, Roles | None] = {
     "Query.nodes": READERS,
     "Query.paths": READERS,
     "Query.previewInvalidation": READERS,
+    "Query.revalidationTasks": READERS,
+    "Query.scheduledInvalidations": READERS,
     "Query.viewer": ANYBODY,
     "Mutation.addEvidence": WRITERS,
+    "Mutation.cancelScheduledInvalidation": WRITERS,
+    "Mutation.claimRevalidations": WORKERS,
+    "Mutation.completeRevalidation": WORKERS,
+    "Mutation.extendLease": WORKERS,
     "Mutation.invalidate": WRITERS,
     "Mutation.linkNodes": WRITERS,
     "Mutation.pinNode": WRITERS,
     "Mutation.putNodes": WRITERS,
+    "Mutation.repairNode": WRITERS,
+    "Mutation.requeueRevalidation": WRITERS,
     "Mutation.revertRun": WRITERS,
+    "Mutation.rewindFleet": ADMINS,
     "Mutation.supersede": WRITERS,
     "Mutation.unlinkNodes": WRITERS,
     "Subscription.events": READERS,

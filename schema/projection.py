@@ -11,10 +11,11 @@ versions are exact in `pyproject.toml`, and tests compare both paths.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from functools import lru_cache
 from types import CoroutineType, GeneratorType, NoneType
 from typing import Any, NamedTuple
+from weakref import finalize
 
 from graphql import GraphQLObjectType, GraphQLOutputType, GraphQLResolveInfo, Undefined
 from graphql.execution.collect_fields import DeferUsage, FieldDetailsList, GroupedFieldSet
@@ -92,6 +93,18 @@ class ProjectingExecutor(StrawberryGraphQLCoreExecutionContext):
         return super().execute_collected_subfields(
             parent_type, source_value, path, grouped_field_set, new_defer_usages, position_context
         )
+
+    def complete_awaitable_value(self, *args: Any, **more: Any) -> Coroutine[Any, Any, Any]:
+        """Completes what a resolver gives once it is there.
+
+        Where a field fails, its siblings are cancelled, some before their first step: nobody would
+        ever await what their resolvers have given.
+        """
+        completing = super().complete_awaitable_value(*args, **more)
+        given = next((each for each in args if isinstance(each, CoroutineType)), None)
+        if given is not None:
+            finalize(completing, given.close).atexit = False
+        return completing
 
     def _with_rest(
         self,

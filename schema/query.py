@@ -16,6 +16,7 @@ from retrograph.schema.graph_query import GraphQuery
 from retrograph.schema.past_query import PastQuery
 from retrograph.schema.preview import InvalidationPreview
 from retrograph.schema.viewer import Viewer
+from retrograph.schema.work_query import WorkQuery
 
 
 @strawberry.type(
@@ -24,7 +25,7 @@ from retrograph.schema.viewer import Viewer
         "each fleet, which the response's `extensions.asOf` names."
     )
 )
-class Query(GraphQuery, PastQuery):
+class Query(GraphQuery, PastQuery, WorkQuery):
     @strawberry.field(
         description="The cascade that `invalidate` would run, at any instant, written nowhere."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import strawberry
@@ -18,12 +19,14 @@ from retrograph.schema.errors import (
     PlanChanged,
     RunNotRevertible,
     RunTooLarge,
+    ScheduleSettled,
     VersionConflict,
 )
 from retrograph.schema.evidence import Evidence
 from retrograph.schema.node import MemoryNode
 from retrograph.schema.run import InvalidationRun
 from retrograph.schema.scalars import DateTime
+from retrograph.schema.scheduled import ScheduledInvalidation
 from retrograph.storage.records import RunRecord
 
 FirstNodes = Annotated[
@@ -151,6 +154,45 @@ class RunReverted:
         return await node.load_nodes(info.context, fleet_id, self.outcome.instant, shown)
 
 
+@strawberry.type(description="How many rows a rewind moves, or would move.")
+class RowsRewound:
+    removed: int = strawberry.field(description="Made since: they leave the present.")
+    restored: int = strawberry.field(description="Changed since: they are again what they were.")
+    returned: int = strawberry.field(description="Gone since: they come back.")
+
+
+@strawberry.type(description="The fleet was set back, or, on a dry run, could be.")
+class FleetRewound:
+    instant: DateTime = strawberry.field(
+        description="The instant of the write; of a dry run, that at which it looked."
+    )
+    to: DateTime = strawberry.field(description="The instant whose present came back.")
+    dry_run: bool = strawberry.field(description="Whether nothing was written.")
+    confirmation: str = strawberry.field(
+        description="What to pass as `confirm`, to the letter, so that it is done."
+    )
+    nodes: RowsRewound = strawberry.field(description="States of nodes, pins included.")
+    contents: RowsRewound = strawberry.field(description="Contents of nodes.")
+    edges: RowsRewound = strawberry.field(description="Edges.")
+    evidence: RowsRewound = strawberry.field(description="Evidence.")
+    tasks_cancelled: int = strawberry.field(description="How many open tasks are cancelled.")
+    tasks_opened: int = strawberry.field(description="How many tasks are opened for the present.")
+
+    @classmethod
+    def of(cls, outcome: outcomes.FleetRewound) -> FleetRewound:
+        """What the use case has done, or told."""
+        rows = {name: RowsRewound(**asdict(each)) for name, each in outcome.rows.items()}
+        return cls(
+            instant=DateTime(outcome.instant),
+            to=DateTime(outcome.to),
+            dry_run=outcome.dry_run,
+            confirmation=outcome.confirmation,
+            tasks_cancelled=outcome.tasks_cancelled,
+            tasks_opened=outcome.tasks_opened,
+            **rows,
+        )
+
+
 PutNodesResult = Annotated[
     NodesPut | NotFound | InvalidInput | VersionConflict | RunTooLarge,
     strawberry.union("PutNodesResult", description="What `putNodes` answers."),
@@ -173,6 +215,7 @@ AddEvidenceResult = Annotated[
 ]
 InvalidateResult = Annotated[
     InvalidationRun
+    | ScheduledInvalidation
     | NotFound
     | PlanChanged
     | RunTooLarge
@@ -180,6 +223,17 @@ InvalidateResult = Annotated[
     | VersionConflict
     | IdempotencyKeyReused,
     strawberry.union("InvalidateResult", description="What `invalidate` and `supersede` answer."),
+]
+CancelScheduledInvalidationResult = Annotated[
+    ScheduledInvalidation | NotFound | InvalidInput | ScheduleSettled,
+    strawberry.union(
+        "CancelScheduledInvalidationResult",
+        description="What `cancelScheduledInvalidation` answers.",
+    ),
+]
+RewindFleetResult = Annotated[
+    FleetRewound | NotFound | InvalidInput,
+    strawberry.union("RewindFleetResult", description="What `rewindFleet` answers."),
 ]
 RevertRunResult = Annotated[
     RunReverted | NotFound | InvalidInput | RunNotRevertible,

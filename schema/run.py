@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import strawberry
 
-from retrograph.schema import impact, node
+from retrograph.schema import decision, impact, node
 from retrograph.schema.arguments import After, First, ImpactKindFilter
 from retrograph.schema.connection import Connection, connect
 from retrograph.schema.context import Context, Info
 from retrograph.schema.cursors import ListCursors, position_of, same_instant
 from retrograph.schema.enums import RunStatus, Validity
-from retrograph.schema.links import ImpactLink, NodeLink, RunLink
+from retrograph.schema.links import DecisionLink, ImpactLink, NodeLink, RunLink
 from retrograph.schema.scalars import DateTime
 from retrograph.storage.records import ImpactRecord, Page, RunRecord
 
@@ -24,7 +24,7 @@ class InvalidationRun:
     reason: str = strawberry.field(
         description=(
             "Why, in the words of who asked, or what started it: LINKED, CONTENT_CHANGED, "
-            "UNPINNED, or REVERTED and the id of a run."
+            "UNPINNED, REFUTED, or REVERTED and the id of a run."
         )
     )
     effective_at: DateTime = strawberry.field(description="Since when the reason holds.")
@@ -49,6 +49,12 @@ class InvalidationRun:
     @strawberry.field(description="The run that undid this one, if one has by `asOf`.")
     async def reverted_by(self, info: Info) -> RunLink | None:
         return await load_run(info.context, self.record, self.record.reverted_by_run_id)
+
+    @strawberry.field(description="The judgement that started it: that of a refutation.")
+    async def decision(self, info: Info) -> DecisionLink | None:
+        record = self.record
+        found = await info.context.loaders.decisions.find(record, record.fleet_id, record.as_of)
+        return None if found is None else decision.Decision.of(found)
 
     @strawberry.field(
         description="What it did to each node: nearest to the root first, then by id."

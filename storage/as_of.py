@@ -89,7 +89,11 @@ def paired_arms(versioned: Versioned, instant: Instant, *, current: bool) -> lis
 def paired_keyed_arms(
     versioned: Versioned, instant: Instant, key: ColumnElement[int], *, current: bool
 ) -> list[Arm]:
-    """Keyed arms over a pair of tables: the history by the first `valid_to` after the instant."""
+    """Keyed arms over a pair of tables: the history by the first `valid_to` after the instant.
+
+    The instant may be a column beside the key, one for each row: engines that keep the pair
+    themselves read it like this, too, since what they travel to is one instant a table.
+    """
     now, closed = versioned.current, versioned.history
     if current:
         return [Arm(now, (now.c.id == key,))]

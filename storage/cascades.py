@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy import insert
 
 from retrograph.rules.validity import Validity
 from retrograph.storage.named import run_named
+from retrograph.storage.open_work import OpenTask
 from retrograph.storage.records import RunRecord, RunStatus
 from retrograph.storage.tables import run as run_table
+from retrograph.storage.task_writes import release, settle
 from retrograph.storage.verdicts import Verdict
 from retrograph.storage.write import Write, take_ids
 
@@ -28,8 +31,13 @@ class RunOrder:
     reverts_run_id: int | None = None
 
 
-def record_run(write: Write, order: RunOrder, verdict: Verdict) -> RunRecord:
-    """Writes a run and all that it changed; one without impacts is recorded as `NO_CHANGE`."""
+def record_run(
+    write: Write, order: RunOrder, verdict: Verdict, ended: Collection[OpenTask] = ()
+) -> RunRecord:
+    """Writes a run and all that it changed; one without impacts is recorded as `NO_CHANGE`.
+
+    `ended` are tasks that ended with it, and that nothing waits on any more.
+    """
     run = _record_of(write, order, verdict)
     write.snapshot.connection.execute(insert(run_table).values(_row_of(run)))
     if len(verdict):
@@ -38,6 +46,9 @@ def record_run(write: Write, order: RunOrder, verdict: Verdict) -> RunRecord:
             _write_states(write, run.id)
             _write_events(write, run)
         verdict.note(write)
+        settle(write, verdict.swept(), verdict.openings(write, run.id), ended)
+    elif ended:
+        release(write, ended)
     return run
 
 

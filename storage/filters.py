@@ -1,4 +1,4 @@
-"""What lists of nodes, edges and runs may be narrowed down to: None leaves a matter open."""
+"""What lists of nodes, edges, runs and tasks may be narrowed down to: None leaves a matter open."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.validity import Validity
 from retrograph.storage.records import NodeKind, RunStatus
+from retrograph.storage.task_records import TaskStatus
 
 _GREATEST = 0x10FFFF
 _SURROGATES = 0xD800
@@ -41,6 +42,14 @@ class RunFilter:
     status: frozenset[RunStatus] | None = None
     root_id: int | None = None
     reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFilter:
+    """Tasks by where they stand, and by their node."""
+
+    status: frozenset[TaskStatus] | None = None
+    node_id: int | None = None
 
 
 def after_prefix(prefix: str) -> str | None:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from sqlalchemy import Connection, insert, select, update
 
 from retrograph.rules.errors import NotFound
-from retrograph.storage.tables import fleet
+from retrograph.storage.insert_missing import insert_missing
+from retrograph.storage.tables import fleet, tenant
 
 
 class Times(NamedTuple):
@@ -61,16 +62,30 @@ def fleet_ids_of(connection: Connection, tenant_id: int) -> list[int]:
     return list(rows.scalars())
 
 
+def tenant_ids_of(connection: Connection) -> list[int]:
+    """The ids of all tenants that have a fleet, ascending."""
+    return list(
+        connection.execute(select(tenant.c.tenant_id).order_by(tenant.c.tenant_id)).scalars()
+    )
+
+
 def create_fleets(
     connection: Connection, tenant_id: int, fleet_ids: Sequence[int], instant: int
 ) -> None:
     """Makes fleets whose clock stands one microsecond before `instant`, their first write."""
+    if fleet_ids:
+        note_tenant(connection, tenant_id)
     for fleet_id in fleet_ids:
         connection.execute(
             insert(fleet).values(
                 tenant_id=tenant_id, fleet_id=fleet_id, clock=instant - 1, created_at=instant
             )
         )
+
+
+def note_tenant(connection: Connection, tenant_id: int) -> None:
+    """Enters a tenant into the directory, unless it is there."""
+    connection.execute(insert_missing(tenant).values(tenant_id=tenant_id))
 
 
 def set_clocks(

@@ -45,6 +45,16 @@ _OPEN = MAX_ID
 Rows = Sequence[Sequence[Any]]
 
 
+def last_seen(s: Snapshot, ids: Collection[int]) -> dict[int, int]:
+    """Of those of `ids` that are no nodes at the instant but were before: when they last were one.
+
+    That is the instant just before they left the present.
+    """
+    if not ids:
+        return {}
+    return {id: left - 1 for id, left in fetch(s, _left, ids=ids) if left is not None}
+
+
 def histories(
     s: Snapshot, node_ids: Collection[int], first: int, after: int | None
 ) -> dict[int, Page[NodeRecord]]:
@@ -146,3 +156,14 @@ def _ended(closed: Table, id: ColumnElement[int]) -> tuple[ColumnElement[bool], 
     begun = literal(0, closed.c.valid_to.type)  # no clock stands before 1970
     newest = closed.c.valid_to >= func.coalesce(oldest, begun)
     return closed.c.valid_to <= INSTANT, newest, lasted(closed)
+
+
+@prepared
+def _left(frame: Frame) -> Executable:  # noqa: ARG001 (closed versions alone tell)
+    ids, closed = id_rows(), node_state.history
+    return (
+        select(closed.c.id, func.max(closed.c.valid_to))
+        .select_from(drive(ids, (closed, closed.c.id == ids.c.value)))
+        .where(*within_scope(closed), closed.c.valid_to <= INSTANT)
+        .group_by(closed.c.id)
+    )

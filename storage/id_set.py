@@ -1,4 +1,4 @@
-"""Sets of ids and keys as tables: one JSON parameter carries any number of values.
+"""Sets of ids, keys and instants as tables: one JSON parameter carries any number of values.
 
 The parameter is named, so that a statement can be built once and be executed with other values;
 what is passed for it is a list, which its type turns into JSON text.
@@ -27,6 +27,11 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 
+from retrograph.storage.tables import Moment, Period
+
+Place = tuple[int, int]
+"""Where a version of something is looked for: its id, and an instant (UTC microseconds)."""
+
 
 class JsonList(TypeDecorator[Collection[Any]]):
     """A list that travels as JSON text."""
@@ -41,6 +46,19 @@ class JsonList(TypeDecorator[Collection[Any]]):
     ) -> str:
         """The JSON text of the values; None is an empty list."""
         return orjson.dumps(list(value or ())).decode()
+
+
+class JsonInstants(TypeDecorator[Collection[Place]]):
+    """Ids and instants that travel as JSON text, an array of pairs."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Collection[Place] | None, dialect: Dialect) -> str:
+        """The JSON text of the pairs, the instants as the engine takes them."""
+        bind = Moment.dialect_impl(dialect).bind_processor(dialect)
+        pairs = value or ()
+        return orjson.dumps([(k, at if bind is None else bind(at)) for k, at in pairs]).decode()
 
 
 class _Ids(FunctionElement[Any]):
@@ -64,6 +82,13 @@ class _Pairs(FunctionElement[Any]):
     name = "json_pairs"
 
 
+class _Instants(FunctionElement[Any]):
+    """A table with the columns `id`, `moment` and `period`, one row an element of an array."""
+
+    inherit_cache = True
+    name = "json_instants"
+
+
 def id_rows(name: str = "ids") -> TableValuedAlias:
     """A table `name` whose column `value` holds the integers passed as the parameter `name`."""
     return _rows(_Ids(_parameter(name)), name, column("value", BigInteger))
@@ -78,6 +103,17 @@ def pair_rows(name: str = "pairs") -> TableValuedAlias:
     """A table `name` with integer columns `first` and `second` for the parameter `name`."""
     columns = (column("first", BigInteger), column("second", BigInteger))
     return _rows(_Pairs(_parameter(name)), name, *columns)
+
+
+def instant_rows(name: str = "since") -> TableValuedAlias:
+    """A table `name` of the pairs of `id` and instant that are passed as the parameter `name`.
+
+    `moment` is compared with instants that a statement gave, `period` with those that the engine
+    gives where it versions rows by itself.
+    """
+    given = bindparam(name, type_=JsonInstants())
+    columns = (column("id", BigInteger), column("moment", Moment), column("period", Period))
+    return _rows(_Instants(given), name, *columns)
 
 
 def id_set(ids: Collection[int]) -> Select[Any]:
@@ -110,6 +146,14 @@ def _sqlite_pairs(element: _Pairs, compiler: SQLCompiler, **kw: Any) -> str:
     return f"(SELECT {', '.join(parts)} FROM json_each{array})"  # noqa: S608 (no input in it)
 
 
+@compiles(_Instants, "sqlite")
+def _sqlite_instants(element: _Instants, compiler: SQLCompiler, **kw: Any) -> str:
+    places = {"id": 0, "moment": 1, "period": 1}
+    parts = [f"json_extract(value, '$[{place}]') AS {name}" for name, place in places.items()]
+    array = compiler.process(element.clause_expr, **kw)
+    return f"(SELECT {', '.join(parts)} FROM json_each{array})"  # noqa: S608 (no input in it)
+
+
 @compiles(_Ids, "mysql", "mariadb")
 def _mariadb_ids(element: _Ids, compiler: SQLCompiler, **kw: Any) -> str:
     array = compiler.process(element.clause_expr.element, **kw)
@@ -130,6 +174,14 @@ def _mariadb_pairs(element: _Pairs, compiler: SQLCompiler, **kw: Any) -> str:
     return f"JSON_TABLE({array}, '$[*]' COLUMNS ({columns}))"
 
 
+@compiles(_Instants, "mysql", "mariadb")
+def _mariadb_instants(element: _Instants, compiler: SQLCompiler, **kw: Any) -> str:
+    array = compiler.process(element.clause_expr.element, **kw)
+    columns = "id BIGINT PATH '$[0]', moment BIGINT PATH '$[1]'"
+    given = f"JSON_TABLE({array}, '$[*]' COLUMNS ({columns})) AS given"
+    return f"(SELECT id, moment, FROM_UNIXTIME(moment * 0.000001) AS period FROM {given})"  # noqa: S608
+
+
 @compiles(_Ids, "mssql")
 def _mssql_ids(element: _Ids, compiler: SQLCompiler, **kw: Any) -> str:
     return f"OPENJSON{compiler.process(element.clause_expr, **kw)} WITH (Value BIGINT '$')"
@@ -143,4 +195,10 @@ def _mssql_keys(element: _Keys, compiler: SQLCompiler, **kw: Any) -> str:
 @compiles(_Pairs, "mssql")
 def _mssql_pairs(element: _Pairs, compiler: SQLCompiler, **kw: Any) -> str:
     columns = "First BIGINT '$[0]', Second BIGINT '$[1]'"
+    return f"OPENJSON{compiler.process(element.clause_expr, **kw)} WITH ({columns})"
+
+
+@compiles(_Instants, "mssql")
+def _mssql_instants(element: _Instants, compiler: SQLCompiler, **kw: Any) -> str:
+    columns = "Id BIGINT '$[0]', Moment DATETIME2(6) '$[1]', Period DATETIME2(6) '$[1]'"
     return f"OPENJSON{compiler.process(element.clause_expr, **kw)} WITH ({columns})"

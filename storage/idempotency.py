@@ -6,6 +6,7 @@ from sqlalchemy import insert, select
 
 from retrograph.rules.errors import IdempotencyKeyReused
 from retrograph.storage.has_key import has_key
+from retrograph.storage.scheduled import scheduled_by_key
 from retrograph.storage.tables import idempotency
 from retrograph.storage.write import Write
 
@@ -13,8 +14,12 @@ from retrograph.storage.write import Write
 def recorded_run(write: Write, key: str, request_hash: str) -> int | None:
     """The run that this request made before, if it did.
 
-    Raises `IdempotencyKeyReused` where the key names a request with other content.
+    Raises `IdempotencyKeyReused` where the key names a request with other content, one that waits
+    for its hour included.
     """
+    scheduled = scheduled_by_key(write.snapshot, key)
+    if scheduled is not None:
+        _check_same(scheduled.order.request_hash, request_hash)
     known = write.snapshot.connection.execute(
         select(idempotency.c.request_hash, idempotency.c.run_id).where(
             idempotency.c.tenant_id == write.snapshot.tenant_id,
@@ -24,11 +29,7 @@ def recorded_run(write: Write, key: str, request_hash: str) -> int | None:
     ).one_or_none()
     if known is None:
         return None
-    if known.request_hash != request_hash:
-        raise IdempotencyKeyReused(
-            "This idempotency key was used for another request; take a new key for a new request.",
-            path=("input", "idempotencyKey"),
-        )
+    _check_same(known.request_hash, request_hash)
     return int(known.run_id)
 
 
@@ -44,3 +45,11 @@ def record_request(write: Write, key: str, request_hash: str, run_id: int) -> No
             created_at=write.instant,
         )
     )
+
+
+def _check_same(stored: str, given: str) -> None:
+    if stored != given:
+        raise IdempotencyKeyReused(
+            "This idempotency key was used for another request; take a new key for a new request.",
+            path=("input", "idempotencyKey"),
+        )

@@ -6,11 +6,20 @@ of a run are seen from the instant of its execution on.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Executable, bindparam, literal_column, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Executable,
+    FromClause,
+    and_,
+    bindparam,
+    literal_column,
+    select,
+)
 
 from retrograph.rules.cascade import ImpactKind
 from retrograph.rules.validity import Validity
@@ -25,8 +34,8 @@ from retrograph.storage.tables import impact, run
 ImpactKey = tuple[int, int]
 """A run's id and the ordinal of one of its impacts."""
 
-ChainLink = tuple[int, int, int | None, int | None]
-"""The ordinal of an impact, its node, the ordinal of its cause, and its origin where it has one."""
+ChainLink = tuple[int, int, int, int | None, int | None]
+"""An impact's run and ordinal, its node, its cause's ordinal, and its origin where it has one."""
 _STEPS = 64
 """How many steps of a chain one statement walks: servers bound a recursion, some in silence."""
 
@@ -87,40 +96,35 @@ def impact_paths(
     """The first `limit` node ids of the chain of causes that ends at each impact.
 
     A chain begins at the run's root, or at a node that passed its state on without an impact of
-    its own.  One statement a run for every so many steps of the longest chain.
+    its own.  One statement for every so many steps of the longest chain, whatever the runs.
     """
-    ordinals: defaultdict[int, list[int]] = defaultdict(list)
-    for run_id, ordinal in keys:
-        ordinals[run_id].append(ordinal)
-    paths: dict[ImpactKey, list[int]] = {}
-    for run_id, wanted in ordinals.items():
-        starts = _path_starts(_with_causes(s, run_id, wanted), limit)
-        paths |= {(run_id, ordinal): starts[ordinal] for ordinal in wanted if ordinal in starts}
-    return paths
+    starts = _path_starts(_with_causes(s, keys), limit)
+    return {key: starts[key] for key in keys if key in starts}
 
 
-def _with_causes(s: Snapshot, run_id: int, ordinals: Collection[int]) -> list[ChainLink]:
-    """Impacts of a run and all that led to them."""
-    found: dict[int, ChainLink] = {}
-    wanted = set(ordinals)
+def _with_causes(s: Snapshot, keys: Collection[ImpactKey]) -> list[ChainLink]:
+    """Impacts and all that led to them."""
+    found: dict[ImpactKey, ChainLink] = {}
+    wanted = set(keys)
     while wanted:
-        links: list[ChainLink] = [(*row,) for row in fetch(s, _causes, run_id=run_id, ids=wanted)]
-        found |= {link[0]: link for link in links}
-        wanted = {cause for _, _, cause, _ in links if cause is not None} - found.keys()
+        links: list[ChainLink] = [(*row,) for row in fetch(s, _causes, pairs=wanted)]
+        found |= {link[:2]: link for link in links}
+        causes = {(run_id, cause) for run_id, _, _, cause, _ in links if cause is not None}
+        wanted = causes - found.keys()
     return list(found.values())
 
 
-def _path_starts(impacts: Sequence[ChainLink], limit: int) -> Mapping[int, list[int]]:
-    """The start of each impact's path, by ordinal.
+def _path_starts(impacts: Collection[ChainLink], limit: int) -> Mapping[ImpactKey, list[int]]:
+    """The start of each impact's path.
 
     What is longer than `limit` shares the list of its cause.
     """
-    starts: dict[int, list[int]] = {}
-    for ordinal, node_id, cause, origin_id in sorted(impacts):
+    starts: dict[ImpactKey, list[int]] = {}
+    for run_id, ordinal, node_id, cause, origin_id in sorted(impacts, key=itemgetter(0, 1)):
         before = [origin_id] if origin_id is not None else []
         if cause is not None:
-            before = starts[cause]
-        starts[ordinal] = before if len(before) >= limit else [*before, node_id]
+            before = starts[run_id, cause]
+        starts[run_id, ordinal] = before if len(before) >= limit else [*before, node_id]
     return starts
 
 
@@ -143,7 +147,7 @@ def _record(row: Sequence[Any]) -> ImpactRecord:
 def _page(frame: Frame, of_kind: bool) -> Executable:  # noqa: ARG001 (the same in every frame)
     chosen = (
         select(*_COLUMNS)
-        .where(*_of_run())
+        .where(*scoped(impact), impact.c.run_id == bindparam("run_id"))
         .where(impact.c.ordinal > bindparam("after"), _is_executed())
     )
     if of_kind:
@@ -164,31 +168,34 @@ def _of_runs(frame: Frame) -> Executable:  # noqa: ARG001
 def _at(frame: Frame) -> Executable:  # noqa: ARG001
     pairs = pair_rows()
     named = (impact.c.run_id == pairs.c.first) & (impact.c.ordinal == pairs.c.second)
-    joined = drive(pairs, (impact, named & scoped(impact)[0] & scoped(impact)[1]))
+    joined = drive(pairs, (impact, and_(*scoped(impact), named)))
     return select(*_COLUMNS).select_from(joined).where(_is_executed())
 
 
 @prepared
 def _causes(frame: Frame) -> Executable:  # noqa: ARG001
-    ids = id_rows()
-    start = select(ids.c.value.label("ordinal"), literal_column("1", BigInteger).label("step"))
-    chain = start.cte("chain", recursive=True)
+    pairs, one = pair_rows(), literal_column("1", BigInteger)
+    names = (pairs.c.first.label("run_id"), pairs.c.second.label("ordinal"))
+    chain = select(*names, one.label("step")).cte("chain", recursive=True)
     # No UNION that drops what was met before: not every engine recurses over one.
     chain = chain.union_all(
-        select(impact.c.cause, chain.c.step + literal_column("1", BigInteger))
-        .select_from(drive(chain, (impact, impact.c.ordinal == chain.c.ordinal)))
-        .where(*_of_run(), impact.c.cause.is_not(None), chain.c.step < _STEPS)
+        select(impact.c.run_id, impact.c.cause, chain.c.step + one)
+        .select_from(drive(chain, (impact, _is_named(chain))))
+        .where(impact.c.cause.is_not(None), chain.c.step < _STEPS)
     )
-    met = select(chain.c.ordinal).distinct().subquery("met")
+    met = select(chain.c.run_id, chain.c.ordinal).distinct().subquery("met")
+    columns = ("run_id", "ordinal", "node_id", "cause", "origin_id")
     return (
-        select(impact.c.ordinal, impact.c.node_id, impact.c.cause, impact.c.origin_id)
-        .select_from(drive(met, (impact, impact.c.ordinal == met.c.ordinal)))
-        .where(*_of_run(), _is_executed())
+        select(*(impact.c[name] for name in columns))
+        .select_from(drive(met, (impact, _is_named(met))))
+        .where(_is_executed())
     )
 
 
-def _of_run() -> tuple[ColumnElement[bool], ...]:
-    return *scoped(impact), impact.c.run_id == bindparam("run_id")
+def _is_named(by: FromClause) -> ColumnElement[bool]:
+    """That the columns `run_id` and `ordinal` of what drives a join name the impact."""
+    named = (impact.c.run_id == by.c.run_id, impact.c.ordinal == by.c.ordinal)
+    return and_(*scoped(impact), *named)
 
 
 def _is_executed() -> ColumnElement[bool]:

@@ -32,13 +32,14 @@ class GivenState:
 
 
 class LoadedNode(NamedTuple):
-    """A node to make."""
+    """A node to make; one that is `back` had left the present, and keeps its identity."""
 
     id: int
     key: str
     kind: NodeKind
     state: GivenState
     content: Content
+    back: bool
 
 
 def load_nodes(write: Write, nodes: Collection[LoadedNode]) -> None:
@@ -47,7 +48,7 @@ def load_nodes(write: Write, nodes: Collection[LoadedNode]) -> None:
         write,
         "node",
         ("id", "key", "kind", "created_at"),
-        ((node.id, node.key, int(node.kind), write.instant) for node in nodes),
+        ((node.id, node.key, int(node.kind), write.instant) for node in nodes if not node.back),
     )
     _load(
         write,

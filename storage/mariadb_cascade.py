@@ -13,6 +13,8 @@ from retrograph.rules.errors import RunTooLarge
 from retrograph.rules.plan import plan_hash
 from retrograph.storage.named import run_named
 from retrograph.storage.snapshot import Snapshot
+from retrograph.storage.sweeps import openings_by
+from retrograph.storage.task_records import Opening
 from retrograph.storage.write import Write
 
 _SEEDS = {
@@ -68,6 +70,15 @@ class InDatabase:
     def write_impacts(self, write: Write, run_id: int) -> None:
         """Copies the rows where they are."""
         run_named(write.snapshot, "copy_impacts", run_id=run_id)
+
+    def openings(self, write: Write, run_id: int) -> list[Opening]:
+        """Read back from the impacts."""
+        return openings_by(write.snapshot, run_id)
+
+    def swept(self) -> list[int]:
+        """Read back as well."""
+        rows = self.snapshot.connection.exec_driver_sql("SELECT node_id FROM cascade_impact").all()
+        return [node_id for (node_id,) in rows]
 
     def note(self, write: Write) -> None:
         """No graph is kept warm for writing here."""

@@ -13,6 +13,8 @@ from retrograph.rules.errors import RunTooLarge
 from retrograph.rules.plan import plan_hash
 from retrograph.storage.mssql_errors import RUN_TOO_LARGE, numbers_of
 from retrograph.storage.named import run_named
+from retrograph.storage.sweeps import openings_by
+from retrograph.storage.task_records import Opening
 from retrograph.storage.write import Write, take_ids
 
 
@@ -67,6 +69,14 @@ class Written:
 
     def write_impacts(self, write: Write, run_id: int) -> None:
         """Nothing: they are."""
+
+    def openings(self, write: Write, run_id: int) -> list[Opening]:
+        """Read back from the impacts."""
+        return openings_by(write.snapshot, run_id)
+
+    def swept(self) -> list[int]:
+        """The column of nodes."""
+        return list(self.nodes)
 
     def note(self, write: Write) -> None:
         """No graph is kept warm for writing here."""

@@ -23,6 +23,7 @@ _VERSIONED = {
     "node_content": "NodeContents",
     "edge": "Edges",
     "evidence": "Evidence",
+    "task": "Tasks",
 }
 TABLES = {
     "fleet": "Fleets",
@@ -31,6 +32,10 @@ TABLES = {
     "impact": "InvalidationImpact",
     "outbox": "InvalidationOutbox",
     "idempotency": "IdempotencyKeys",
+    "task_gate": "TaskGates",
+    "decision": "Decisions",
+    "scheduled_invalidation": "ScheduledInvalidations",
+    "tenant": "Tenants",
     **_VERSIONED,
     **{f"{name}_history": f"{named}History" for name, named in _VERSIONED.items()},
 }

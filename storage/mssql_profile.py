@@ -47,6 +47,9 @@ _SEQUENCES = {
     "edge": "Memory.EdgeIds",
     "evidence": "Memory.EvidenceIds",
     "run": "Memory.RunIds",
+    "task": "Memory.TaskIds",
+    "decision": "Memory.DecisionIds",
+    "scheduled": "Memory.ScheduledIds",
 }
 
 
@@ -54,8 +57,8 @@ class MssqlProfile:
     """See `retrograph.storage.profile.Profile`."""
 
     name = ENGINE
-    rows_per_insert = 190
-    """A statement takes 2,100 parameters at most; the widest row has 11."""
+    rows_per_insert = 130
+    """A statement takes 2,100 parameters at most; the widest row has 16."""
     fills_periods = True
 
     def __init__(self, database: str, odbc: Any = None) -> None:

@@ -25,7 +25,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class NewNode:
-    """A node to make."""
+    """A node to make; `id` is that of one that had left the present, and comes back."""
 
     key: str | None
     kind: NodeKind
@@ -33,15 +33,18 @@ class NewNode:
     validity: Validity = Validity.CURRENTLY_VALID
     projected: Validity = Validity.CURRENTLY_VALID
     pinned: bool = False
+    id: int | None = None
 
 
-def create_nodes(write: Write, nodes: Sequence[NewNode]) -> range:
+def create_nodes(write: Write, nodes: Sequence[NewNode]) -> list[int]:
     """Makes nodes and returns their ids, in the order given."""
-    ids = take_ids(write, "node", len(nodes))
+    fresh = iter(take_ids(write, "node", sum(node.id is None for node in nodes)))
+    ids = [next(fresh) if node.id is None else node.id for node in nodes]
     snapshot = write.snapshot
     identities = (
         (snapshot.tenant_id, snapshot.fleet_id, node_id, node.key, int(node.kind), write.instant)
         for node_id, node in zip(ids, nodes, strict=True)
+        if node.id is None
     )
     columns = ("tenant_id", "fleet_id", "id", "key", "kind", "created_at")
     insert_rows(snapshot.connection, snapshot.profile, "node", columns, identities)

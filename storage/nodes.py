@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Executable, Select, select
+from sqlalchemy import ColumnElement, Executable, FromClause, Select, select
 
 from retrograph.rules.validity import Validity
-from retrograph.storage.as_of import Arm, over_arms
+from retrograph.storage.as_of import Arm, over_arms, paired_keyed_arms
 from retrograph.storage.driven import drive
 from retrograph.storage.has_key import has_key
-from retrograph.storage.id_set import id_rows, key_rows
+from retrograph.storage.id_set import Place, id_rows, instant_rows, key_rows
 from retrograph.storage.prepared import Frame, fetch, prepared, scoped, within_scope
 from retrograph.storage.presence import is_node
 from retrograph.storage.records import NodeKind, NodeRecord, NodeRef
@@ -44,7 +45,20 @@ def find_nodes(s: Snapshot, refs: Collection[NodeRef]) -> dict[NodeRef, int]:
     found = {by_id[id]: id for id in present(s, by_id)}
     keys = iter(by_key)
     while some := list(islice(keys, _MOST_KEYS)):
-        found |= {by_key[key]: id for id, key in fetch(s, _ids_of_keys, keys=some)}
+        found |= {by_key[key]: id for id, key, _ in fetch(s, _ids_of_keys, False, keys=some)}
+    return found
+
+
+def departed_nodes(s: Snapshot, keys: Collection[str]) -> dict[str, tuple[int, NodeKind]]:
+    """The id and kind behind each of `keys` whose node has left the present.
+
+    A key is a node's for ever: whoever makes a node of it again brings that one back.
+    """
+    found: dict[str, tuple[int, NodeKind]] = {}
+    left = iter(keys)
+    while some := list(islice(left, _MOST_KEYS)):
+        rows = fetch(s, _ids_of_keys, True, keys=some)
+        found |= {key: (id, _KINDS[kind]) for id, key, kind in rows}
     return found
 
 
@@ -59,6 +73,26 @@ def nodes_by_id(s: Snapshot, ids: Collection[int]) -> dict[int, NodeRecord]:
         return {}
     contents = {row[0]: row[1:] for row in fetch(s, _contents, ids=ids)}
     return {row[0]: node_record(s, row, contents[row[0]]) for row in fetch(s, _states, ids=ids)}
+
+
+def nodes_then(s: Snapshot, places: Collection[Place]) -> dict[Place, NodeRecord]:
+    """Those of `places` where there was a node, each as of its own instant, by two statements.
+
+    No instant may be later than the snapshot's.
+    """
+    if not places:
+        return {}
+    contents = {(row[1], row[0]): row[2:] for row in fetch(s, _contents_then, since=places)}
+    states = {(row[1], row[0]): row[1:] for row in fetch(s, _states_then, since=places)}
+    return {
+        place: node_record(replace(s, instant=place[1]), state, contents[place])
+        for place, state in states.items()
+    }
+
+
+def states_by_id(s: Snapshot, ids: Collection[int]) -> dict[int, tuple[int, int, int]]:
+    """The (validity, projected validity, pinned) of those of `ids` that are nodes."""
+    return {row[0]: (row[5], row[6], row[7]) for row in fetch(s, _states, ids=ids)} if ids else {}
 
 
 def node_record(
@@ -93,13 +127,14 @@ def node_record(
 
 
 @prepared
-def _ids_of_keys(frame: Frame) -> Executable:
+def _ids_of_keys(frame: Frame, departed: bool) -> Executable:
     keys = key_rows()
     joined = drive(keys, (node, has_key(node.c.key, keys.c.value)))
+    there = is_node(frame, node.c.id)
     return (
-        select(node.c.id, node.c.key)
+        select(node.c.id, node.c.key, node.c.kind)
         .select_from(joined)
-        .where(*scoped(node), is_node(frame, node.c.id))
+        .where(*scoped(node), ~there if departed else there)
     )
 
 
@@ -112,23 +147,47 @@ def _present(frame: Frame) -> Executable:
 @prepared
 def _states(frame: Frame) -> Executable:
     ids = id_rows()
+    return _with_states(
+        drive(ids, (node, node.c.id == ids.c.value)), frame.keyed_arms(node_state, node.c.id)
+    )
 
+
+@prepared
+def _states_then(frame: Frame) -> Executable:  # noqa: ARG001 (the same in every frame)
+    since = instant_rows()
+    source = drive(since, (node, node.c.id == since.c.id))
+    found = paired_keyed_arms(node_state, since.c.period, node.c.id, current=False)
+    return _with_states(source, found, since.c.moment)
+
+
+def _with_states(source: FromClause, found: list[Arm], *before: ColumnElement[Any]) -> Executable:
     def build(arm: Arm) -> Select[Any]:
-        joined = drive(ids, (node, node.c.id == ids.c.value), (arm.table, arm.c.id == node.c.id))
-        columns = (arm.c[name] for name in STATE)
-        chosen = select(*IDENTITY, *columns).select_from(joined)
+        columns = (*before, *IDENTITY, *(arm.c[name] for name in STATE))
+        chosen = select(*columns).select_from(drive(source, (arm.table, arm.c.id == node.c.id)))
         return chosen.where(*within_scope(node), *within_scope(arm))
 
-    return over_arms(frame.keyed_arms(node_state, node.c.id), build)
+    return over_arms(found, build)
 
 
 @prepared
 def _contents(frame: Frame) -> Executable:
     ids = id_rows()
+    return _with_contents(ids, ids.c.value, frame.keyed_arms(node_content, ids.c.value))
 
+
+@prepared
+def _contents_then(frame: Frame) -> Executable:  # noqa: ARG001
+    since = instant_rows()
+    found = paired_keyed_arms(node_content, since.c.period, since.c.id, current=False)
+    return _with_contents(since, since.c.id, found, since.c.moment)
+
+
+def _with_contents(
+    source: FromClause, id: ColumnElement[int], found: list[Arm], *before: ColumnElement[Any]
+) -> Executable:
     def build(arm: Arm) -> Select[Any]:
-        joined = drive(ids, (arm.table, arm.c.id == ids.c.value))
-        columns = (arm.c[name] for name in ("id", *CONTENT))
-        return select(*columns).select_from(joined).where(*within_scope(arm))
+        columns = (*before, *(arm.c[name] for name in ("id", *CONTENT)))
+        chosen = select(*columns).select_from(drive(source, (arm.table, arm.c.id == id)))
+        return chosen.where(*within_scope(arm))
 
-    return over_arms(frame.keyed_arms(node_content, ids.c.value), build)
+    return over_arms(found, build)

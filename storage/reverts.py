@@ -16,8 +16,9 @@ from retrograph.storage.driven import drive
 from retrograph.storage.id_set import id_rows, id_set
 from retrograph.storage.prepared import Frame, fetch, prepared, within_scope
 from retrograph.storage.records import RunRecord
-from retrograph.storage.tables import edge, impact, node_state
+from retrograph.storage.tables import decision, edge, impact, node_state
 from retrograph.storage.tables import run as run_table
+from retrograph.storage.task_records import DecisionKind
 from retrograph.storage.versions import open_next
 from retrograph.storage.write import Write
 
@@ -49,13 +50,14 @@ _COLUMNS = tuple(StoredState.__dataclass_fields__)
 class Touched:
     """A node that a run changed: what it was just before the run, just after it, and is now.
 
-    `now` is None if the node has left the present.
+    `now` is None if the node has left the present.  `judged`: a judgement has healed it since.
     """
 
     node_id: int
     before: StoredState
     after: StoredState
     now: StoredState | None
+    judged: bool
 
     def former(self, run: RunRecord) -> StoredState | None:
         """The state that a revert gives back, or None where something newer touched the node.
@@ -76,7 +78,7 @@ class Touched:
         """What a revert restored names an earlier run again, so its whole verdict is compared."""
         if run.reverts_run_id is None:
             return now.run_id == run.id
-        return now.verdict == self.after.verdict
+        return not self.judged and now.verdict == self.after.verdict
 
 
 def touched_by(write: Write, run: RunRecord) -> list[Touched]:
@@ -86,7 +88,8 @@ def touched_by(write: Write, run: RunRecord) -> list[Touched]:
     before.update(_by_earlier_runs_of_the_instant(write, run, before))
     after = _states_at(write, run.executed_at, node_ids)
     now = _states_at(write, write.instant, node_ids)
-    return [Touched(i, before[i], after[i], now.get(i)) for i in node_ids]
+    judged = _healed_since(write, run, node_ids)
+    return [Touched(i, before[i], after[i], now.get(i), i in judged) for i in node_ids]
 
 
 def later_causes(write: Write, run: RunRecord, restored: Collection[int]) -> list[EdgeRow]:
@@ -144,6 +147,20 @@ def _changed_ids(write: Write, run: RunRecord) -> list[int]:
         .order_by(impact.c.node_id)
     )
     return list(rows.scalars())
+
+
+def _healed_since(write: Write, run: RunRecord, node_ids: Collection[int]) -> set[int]:
+    healing = (DecisionKind.VERIFIED, DecisionKind.RESTORED_BY_CUTOFF, DecisionKind.REPAIRED)
+    rows = write.snapshot.connection.execute(
+        select(decision.c.node_id).where(
+            decision.c.tenant_id == run.tenant_id,
+            decision.c.fleet_id == run.fleet_id,
+            decision.c.node_id.in_(id_set(node_ids)),
+            decision.c.at > run.executed_at,
+            decision.c.kind.in_([int(kind) for kind in healing]),
+        )
+    )
+    return set(rows.scalars())
 
 
 def _states_at(write: Write, instant: int, node_ids: Collection[int]) -> dict[int, StoredState]:

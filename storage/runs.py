@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, Executable, Text, bindparam, case, select
@@ -11,7 +12,7 @@ from retrograph.rules.limits import MAX_ID
 from retrograph.rules.validity import Validity
 from retrograph.storage.driven import drive
 from retrograph.storage.filters import RunFilter
-from retrograph.storage.id_set import id_rows
+from retrograph.storage.id_set import Place, id_rows
 from retrograph.storage.pages import page_of
 from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
 from retrograph.storage.records import Page, RunRecord, RunStatus
@@ -39,6 +40,22 @@ def runs_by_id(s: Snapshot, ids: Collection[int]) -> dict[int, RunRecord]:
     if not ids:
         return {}
     return {row[0]: _record(s, row) for row in fetch(s, _by_id, ids=ids)}
+
+
+def runs_then(s: Snapshot, places: Collection[Place]) -> dict[Place, RunRecord]:
+    """Those of `places` where there was a run, each as of its own instant, by one statement.
+
+    No instant may be later than the snapshot's.
+    """
+    if not places:
+        return {}
+    rows = {row[0]: row for row in fetch(s, _by_id, ids={id for id, _ in places})}
+    found = {
+        place: _record(replace(s, instant=place[1]), rows[place[0]])
+        for place in places
+        if place[0] in rows
+    }
+    return {place: run for place, run in found.items() if run.executed_at <= run.as_of}
 
 
 def page_runs(s: Snapshot, filter: RunFilter, first: int, after: int | None) -> Page[RunRecord]:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -25,8 +25,9 @@ from retrograph.rules.errors import (
 from retrograph.rules.graph import Graph
 from retrograph.rules.instant import format_instant
 from retrograph.storage.clock import Clock, system_clock
-from retrograph.storage.fleets import Times, fleet_ids_of, read_times
+from retrograph.storage.fleets import Times, fleet_ids_of, read_times, tenant_ids_of
 from retrograph.storage.graph_cache import FleetKey, GraphCache, WarmGraph
+from retrograph.storage.leaders import take_lead
 from retrograph.storage.mariadb_profile import MariadbProfile
 from retrograph.storage.mssql_profile import MssqlProfile
 from retrograph.storage.profile import Profile
@@ -130,6 +131,21 @@ class Store:
         with self._reading(tenant_id) as connection:
             return fleet_ids_of(connection, tenant_id)
 
+    def tenant_ids(self) -> list[int]:
+        """The ids of all tenants that have a fleet, ascending: for what looks after all of them."""
+        with self._reading(0) as connection:
+            return tenant_ids_of(connection)
+
+    def lead(self, name: str, holder: str, micros: int) -> bool:
+        """Whether `holder` leads a job among all processes, for so long from now on."""
+        now = self.now()
+
+        def attempt(connection: Connection, _: _Group) -> bool:
+            return take_lead(connection, name, holder, now, now + micros)
+
+        leads: bool = self._write_job(Job(0, (), attempt))
+        return leads
+
     @contextmanager
     def read(self, tenant_id: int, fleet_id: int, at: int | None = None) -> Iterator[Snapshot]:
         """The fleet as of `min(at, last committed clock)`; `at` None is the latter.
@@ -223,12 +239,15 @@ class Store:
             group.finish(writes)
             return answer
 
+        answer: T = self._write_job(Job(tenant_id, fleet_ids, attempt))
+        return answer
+
+    def _write_job(self, job: Job) -> Any:
         try:
-            answer: T = self._writer.run(Job(tenant_id, fleet_ids, attempt))
+            return self._writer.run(job)
         except Exception as error:
             self._raise_meaning(error)
             raise
-        return answer
 
     def _begin(
         self,

@@ -178,3 +178,84 @@ idempotency = Table(
     Column("run_id", BigInteger, nullable=False),
     Column("created_at", Moment, nullable=False),
 )
+
+task = _versioned(
+    "task",
+    lambda: [
+        Column("node_id", BigInteger, nullable=False),
+        Column("run_id", BigInteger),
+        Column("run_ordinal", BigInteger),
+        Column("opened_at", Moment, nullable=False),
+        Column("awaiting", SmallInteger, nullable=False),
+        Column("priority", BigInteger, nullable=False),
+        Column("component_id", BigInteger, nullable=False),
+        Column("status", SmallInteger, nullable=False),
+        Column("attempt", BigInteger, nullable=False, default=0),
+        Column("due_at", Moment),
+        Column("leased_by", Text),
+        Column("lease_token", Text),
+        Column("claimed_at", Moment),
+    ],
+)
+
+task_gate = Table(
+    "task_gate",
+    metadata,
+    *_scope(),
+    Column("component_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("blockers", BigInteger, nullable=False),
+)
+
+decision = Table(
+    "decision",
+    metadata,
+    _id(),
+    *_scope(),
+    Column("task_id", BigInteger),
+    Column("node_id", BigInteger, nullable=False),
+    Column("run_id", BigInteger),
+    Column("at", Moment, nullable=False),
+    Column("kind", SmallInteger, nullable=False),
+    Column("unchanged", SmallInteger, nullable=False),
+    Column("confidence", Float),
+    Column("evidence", Text),
+    Column("note", Text),
+    Column("decided_by", Text),
+    Column("worker", Text),
+    Column("attempt", BigInteger, nullable=False),
+)
+
+scheduled_invalidation = Table(
+    "scheduled_invalidation",
+    metadata,
+    _id(),
+    *_scope(),
+    Column("node_id", BigInteger, nullable=False),
+    Column("effect", SmallInteger, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("effective_at", Moment, nullable=False),
+    Column("requested_at", Moment, nullable=False),
+    Column("key", Text),
+    Column("request_hash", Text, nullable=False),
+    Column("expected_plan", Text),
+    Column("expected_version", Text),
+    Column("outcome", SmallInteger),
+    Column("settled_at", Moment),
+    Column("run_id", BigInteger),
+    Column("failure_code", Text),
+    Column("failure", Text),
+)
+
+tenant = Table(
+    "tenant",
+    metadata,
+    Column("tenant_id", BigInteger, primary_key=True, autoincrement=False),
+)
+
+leadership = Table(
+    "leadership",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("holder", Text, nullable=False),
+    Column("expires_at", Moment, nullable=False),
+)

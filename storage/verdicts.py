@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Protocol
 
-from retrograph.rules.cascade import Cascade
+from retrograph.rules.cascade import Cascade, ImpactKind
 from retrograph.rules.plan import plan_hash
 from retrograph.storage.bulk import insert_rows
+from retrograph.storage.task_records import Opening, openings_of
 
 if TYPE_CHECKING:
     from retrograph.storage.write import Write
@@ -33,6 +34,12 @@ class Verdict(Protocol):
 
     def write_impacts(self, write: Write, run_id: int) -> None:
         """Makes the impacts those of a run."""
+
+    def openings(self, write: Write, run_id: int) -> list[Opening]:
+        """The tasks that the impacts ask for, as those of a run."""
+
+    def swept(self) -> list[int]:
+        """The nodes of the impacts."""
 
     def note(self, write: Write) -> None:
         """Lets the warm graph follow."""
@@ -73,6 +80,21 @@ class InMemory:
             strict=False,  # the first three never end
         )
         insert_rows(snapshot.connection, snapshot.profile, "impact", _COLUMNS, rows)
+
+    def openings(self, write: Write, run_id: int) -> list[Opening]:
+        """Told by the columns; of a node that was not raised, only the graph knows the pin."""
+        cascade, reevaluate = self.cascade, int(ImpactKind.REEVALUATE)
+        pinned = [0] * len(cascade)
+        for place, kind in enumerate(cascade.kinds):
+            if kind == reevaluate:
+                state = write.graph().state(cascade.nodes[place])
+                pinned[place] = int(state is not None and state[2])
+        told = zip(cascade.nodes, cascade.kinds, cascade.stored_after, pinned, strict=True)
+        return openings_of(run_id, told)
+
+    def swept(self) -> list[int]:
+        """The column of nodes."""
+        return list(self.cascade.nodes)
 
     def note(self, write: Write) -> None:
         """Tells what became of each node."""

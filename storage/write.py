@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import orjson
 from sqlalchemy import insert
 
 from retrograph.rules.cascade import Cascade, ImpactKind, Seeds
@@ -87,8 +88,14 @@ class Write:
         node_id: int | None = None,
         run_id: int | None = None,
         run_ordinal: int | None = None,
+        task_id: int | None = None,
+        **more: object,
     ) -> None:
-        """Adds an event to the outbox, after those that this write has added before."""
+        """Adds an event to the outbox, after those that this write has added before.
+
+        The task and `more` are told in its detail.
+        """
+        told = more if task_id is None else {"taskId": str(task_id), **more}
         self.snapshot.connection.execute(
             insert(outbox).values(
                 tenant_id=self.snapshot.tenant_id,
@@ -99,6 +106,7 @@ class Write:
                 node_id=node_id,
                 run_id=run_id,
                 run_ordinal=run_ordinal,
+                detail=orjson.dumps(told).decode() if told else None,
             )
         )
         self.next_event += 1
@@ -116,7 +124,7 @@ class Write:
 
 
 def take_ids(write: Write, name: str, count: int) -> range:
-    """The next `count` ids of a sequence (`node`, `edge`, `evidence` or `run`), ascending."""
+    """The next `count` ids of a sequence (`node`, `edge`, `task` and so on), ascending."""
     snapshot = write.snapshot
     first = snapshot.profile.take_ids(snapshot.connection, name, count)
     return range(first, first + count)

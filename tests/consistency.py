@@ -29,6 +29,7 @@ from retrograph.storage.tables import (
     outbox,
     run,
 )
+from tests.open_work import check_tasks
 
 Version = dict[str, Any]
 EVENTS = {
@@ -45,6 +46,7 @@ def assert_consistent(store: Store, tenant: int = 1, fleet: int = 1) -> None:
         _check_chains(snapshot, states)
         _check_runs(snapshot, states)
         _check_outbox(snapshot)
+        check_tasks(snapshot)
 
 
 def versions(snapshot: Snapshot, versioned: Versioned) -> dict[int, list[Version]]:
@@ -77,16 +79,28 @@ def _check_chains(snapshot: Snapshot, states: dict[int, list[Version]]) -> None:
     contents = versions(snapshot, node_content)
     created = {row.id: row.created_at for row in _rows(snapshot, node)}
     assert states.keys() == contents.keys() == created.keys()
-    for chains in (states, contents):
-        for node_id, chain in chains.items():
-            assert chain[0]["valid_from"] == created[node_id]
-            assert chain[-1]["valid_to"] is None
-            assert all(a["valid_to"] == b["valid_from"] for a, b in pairwise(chain)), chain
+    rewound = _rewound_at(snapshot)
+    for node_id, chain in states.items():
+        assert chain[0]["valid_from"] == contents[node_id][0]["valid_from"] == created[node_id]
+        assert _gaps(chain) == _gaps(contents[node_id])
+        assert {left for left, _ in _gaps(chain)} <= rewound, chain
     for chains in (states, contents, versions(snapshot, edge), versions(snapshot, evidence)):
         for chain in chains.values():
             _check_times(snapshot, chain)
     for chain in states.values():
         assert all(v["pinned"] or v["validity"] == v["projected"] for v in chain), chain
+
+
+def _gaps(chain: list[Version]) -> list[tuple[int, int | None]]:
+    """When a node left the present, and when it came back, if it did."""
+    begun = [version["valid_from"] for version in chain[1:]] + [None]
+    ended = [version["valid_to"] for version in chain]
+    return [(a, b) for a, b in zip(ended, begun, strict=True) if a != b]
+
+
+def _rewound_at(snapshot: Snapshot) -> set[int]:
+    rows = _rows(snapshot, outbox)
+    return {event.at for event in rows if event.type == EventType.FLEET_REWOUND}
 
 
 def _check_times(snapshot: Snapshot, chain: list[Version]) -> None:

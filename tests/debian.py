@@ -37,14 +37,14 @@ def graph(sampled: bool) -> tuple[Line, ...]:
     if not sampled:
         return whole
     wanted = _kept(whole)
-    return tuple(line for line in whole if _keys_of(line) <= wanted)
+    return tuple(line for line in whole if keys_of(line) <= wanted)
 
 
 @cache
 def updates(sampled: bool) -> tuple[Line, ...]:
     """The supersessions of the point release whose old nodes are in the graph."""
     known = {line["node"]["key"] for line in graph(sampled) if "node" in line}
-    return tuple(line for line in lines("debian-bookworm-updates") if _keys_of(line) <= known)
+    return tuple(line for line in lines("debian-bookworm-updates") if keys_of(line) <= known)
 
 
 def as_file(chosen: Iterable[Line]) -> BinaryIO:
@@ -91,7 +91,7 @@ def depths(way: Mapping[str, frozenset[str]], start: str, most: int) -> dict[str
     return found
 
 
-def _keys_of(line: Line) -> set[str]:
+def keys_of(line: Line) -> set[str]:
     if "node" in line:
         return {line["node"]["key"]}
     if "edge" in line:

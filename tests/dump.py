@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, select
 
+from retrograph.storage.rewinds import REWOUND
 from retrograph.storage.store import Store
 from retrograph.storage.tables import id_sequence, metadata
 
@@ -46,3 +47,16 @@ def dump_fleet(store: Store, tenant: int, fleet: int) -> dict[str, Rows]:
             for table in metadata.tables.values()
             if "fleet_id" in table.c
         }
+
+
+def present_of(store: Store, tenant: int, fleet: int) -> dict[str, Rows]:
+    """What a rewind sets back, as it is now, without the instants at which the versions began."""
+    with store.read(tenant, fleet) as s:
+        found: dict[str, Rows] = {}
+        for name, versioned in REWOUND.items():
+            table = versioned.current
+            columns = [each for each in table.columns if each.name != "valid_from"]
+            wanted = select(*columns).where(table.c.tenant_id == tenant, table.c.fleet_id == fleet)
+            rows = s.connection.execute(wanted.order_by(table.c.id))
+            found[name] = [tuple(row) for row in rows]
+        return found

@@ -15,13 +15,15 @@ from retrograph.resolvers.scope import Scope
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.limits import MAX_FIRST
 from retrograph.rules.validity import Validity
-from retrograph.storage.filters import NodeFilter, RunFilter
+from retrograph.storage.filters import NodeFilter, RunFilter, TaskFilter
 from retrograph.storage.impacts import impact_paths, page_impacts
 from retrograph.storage.node_lists import page_nodes
 from retrograph.storage.outbox import page_events
 from retrograph.storage.records import EventRecord, NodeKind, NodeRecord, NodeRef, RunRecord
 from retrograph.storage.runs import page_runs
 from retrograph.storage.store import Store
+from retrograph.storage.task_records import TaskRecord
+from retrograph.storage.tasks import page_tasks
 from tests.planting import new_node, plant_nodes
 
 NEW = NodeKind.ASSERTION
@@ -116,6 +118,11 @@ class Memory:
             page = page_runs(snapshot, RunFilter(), MAX_FIRST, None)
         return next(each for each in page.rows if each.id == run.id)
 
+    def tasks(self) -> list[TaskRecord]:
+        """All tasks, open and closed, by id."""
+        with self.scope.snapshot(self.fleet) as snapshot:
+            return page_tasks(snapshot, TaskFilter(), MAX_FIRST, None).rows
+
     def events(self, at: Collection[int] = ()) -> list[EventRecord]:
         """All events, or those of some instants."""
         with self.scope.snapshot(self.fleet) as snapshot:
@@ -123,7 +130,14 @@ class Memory:
         return [event for event in rows if not at or event.at in at]
 
     def told(self, at: int) -> list[tuple[str, str | None]]:
-        """The events of an instant: their types and the keys of their nodes."""
+        """The events of an instant, but those of work: their types and the keys of their nodes."""
+        return [each for each in self._told(at) if not each[0].startswith("REVALIDATION_")]
+
+    def work_told(self, at: int) -> list[tuple[str, str | None]]:
+        """The events of work: what became ready, was put off or was cancelled."""
+        return [each for each in self._told(at) if each[0].startswith("REVALIDATION_")]
+
+    def _told(self, at: int) -> list[tuple[str, str | None]]:
         names = {node.id: key for key, node in self.nodes().items()}
         return [
             (event.type.name, None if event.node_id is None else names[event.node_id])

@@ -17,8 +17,11 @@ from retrograph.resolvers.walks import find_paths, neighbourhood, reached
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.limits import MAX_FIRST
 from retrograph.rules.validity import Validity, is_healthy
-from retrograph.storage.filters import NodeFilter, RunFilter
+from retrograph.storage.decisions import page_decisions
+from retrograph.storage.filters import NodeFilter, RunFilter, TaskFilter
 from retrograph.storage.records import Direction, NodeRecord, NodeRef
+from retrograph.storage.task_records import OPEN, TaskStatus
+from retrograph.storage.tasks import blocking, open_tasks_at, page_tasks, tasks_by_id
 
 MOST = MAX_FIRST
 EFFECTS = [validity for validity in Validity if not is_healthy(validity)]
@@ -115,6 +118,30 @@ def _events(scope: Scope, fleet: int, at: int, nodes: Sequence[NodeRecord]) -> A
     return list_events(scope, fleet, None, None, MOST, at)
 
 
+def _tasks(scope: Scope, fleet: int, at: int, nodes: Sequence[NodeRecord]) -> Any:
+    with scope.snapshot(fleet, at) as s:
+        page = page_tasks(s, TaskFilter(), MOST, None)
+        for status in TaskStatus:
+            wanted = TaskFilter(frozenset({status}))
+            found = page_tasks(s, wanted, MOST, None).rows
+            assert found == [each for each in page.rows if each.status is status]
+        opened = open_tasks_at(s, _ids(nodes))
+        assert sorted(opened.values(), key=lambda each: each.id) == [
+            each for each in page.rows if each.status in OPEN
+        ]
+        assert tasks_by_id(s, [each.id for each in page.rows]) == {e.id: e for e in page.rows}
+        return page, blocking(s, list(opened.values()))
+
+
+def _decisions(scope: Scope, fleet: int, at: int, nodes: Sequence[NodeRecord]) -> Any:
+    with scope.snapshot(fleet, at) as s:
+        page = page_decisions(s, None, MOST, None)
+        for node in nodes:
+            mine = page_decisions(s, node.id, MOST, None).rows
+            assert mine == [each for each in page.rows if each.node_id == node.id]
+        return page
+
+
 def _changes(scope: Scope, fleet: int, at: int, nodes: Sequence[NodeRecord]) -> Any:
     starts = sorted({node.valid_from - 1 for node in nodes} | {0})
     return [list_changes(scope, fleet, since, at, MOST) for since in (starts[0], starts[-1])]
@@ -139,6 +166,8 @@ QUESTIONS: dict[str, Question] = {
     "paths": _paths,
     "runs": _runs,
     "events": _events,
+    "tasks": _tasks,
+    "decisions": _decisions,
     "changes": _changes,
     "previews": _previews,
 }

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from retrograph.rules.edge_type import EdgeType
+from retrograph.rules.edge_type import PROPAGATING, EdgeType
 from retrograph.rules.validity import Validity
 from retrograph.storage.edge_writes import create_edges
 from retrograph.storage.node_writes import Content, NewNode, create_nodes
 from retrograph.storage.records import NodeKind
 from retrograph.storage.store import Store
+from retrograph.storage.task_records import UNSURE, Opening
+from retrograph.storage.task_writes import settle, stir
+from retrograph.storage.write import Write
 
 EMPTY = Content(payload=None, contract_hash=None, base_confidence=1.0, expires_at=None)
 
@@ -28,8 +31,19 @@ def new_node(
 
 
 def plant_nodes(store: Store, nodes: Sequence[NewNode], tenant: int = 1, fleet: int = 1) -> range:
-    """Makes nodes in one write and returns their ids."""
-    return store.write_all(tenant, [fleet], lambda writes: create_nodes(writes[fleet], nodes))
+    """Makes nodes in one write, with the tasks that they need, and returns their ids."""
+
+    def job(writes: dict[int, Write]) -> range:
+        ids = create_nodes(writes[fleet], nodes)
+        unsure = [
+            Opening(node_id)
+            for node_id, node in zip(ids, nodes, strict=True)
+            if node.validity in UNSURE and not node.pinned
+        ]
+        settle(writes[fleet], [each.node_id for each in unsure], unsure)
+        return range(ids[0], ids[0] + len(ids)) if ids else range(0)
+
+    return store.write_all(tenant, [fleet], job)
 
 
 def plant_edges(
@@ -37,7 +51,13 @@ def plant_edges(
 ) -> range:
     """Makes edges unchecked: self-loops and edges out of the fleet, too."""
     keys = list(edges)
-    return store.write_all(tenant, [fleet], lambda writes: create_edges(writes[fleet], keys))
+
+    def job(writes: dict[int, Write]) -> range:
+        ids = create_edges(writes[fleet], keys)
+        stir(writes[fleet], new=[(s, t) for s, t, kind in keys if kind in PROPAGATING])
+        return ids
+
+    return store.write_all(tenant, [fleet], job)
 
 
 def plant_case(store: Store, case: dict[str, Any]) -> dict[int, int]:

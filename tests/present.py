@@ -41,7 +41,35 @@ class Present:
     edges: dict[int, Edge] = field(default_factory=dict)
     runs: dict[int, Done] = field(default_factory=dict)
     reverted: set[int] = field(default_factory=set)
+    judged: dict[int, int] = field(default_factory=dict)
     deeds: int = 0
+
+    def copy(self) -> Present:
+        """The present as it is now, to be set back to."""
+        return replace(self, states=dict(self.states), says=dict(self.says), edges=dict(self.edges))
+
+    def set_back(self, then: Present) -> None:
+        """States, contents and edges are those of then; runs, and what was judged, stay."""
+        self.deeds += 1
+        now = then.copy()
+        self.states, self.says, self.edges = now.states, now.says, now.edges
+
+    def judge(self, validity: Validity, nodes: Iterable[int]) -> None:
+        """A judgement, or a cut-off, heals nodes; no run accounts for it."""
+        self.deeds += 1
+        for node in nodes:
+            state = self.states[node]
+            stored = state.stored if state.pinned else validity
+            self.states[node] = replace(state, stored=stored, projected=validity, by=None)
+            self.judged[node] = self.deeds
+
+    def rests_on_health(self, node: int) -> bool:
+        """Whether all that passes something on to a node is healthy."""
+        return all(
+            is_healthy(self.states[source].projected)
+            for source, target, kind in self.edges.values()
+            if target == node and kind in PROPAGATING
+        )
 
     def fell(self, run: int, seeds: Seeds) -> int:
         """Lets a cascade happen and returns the number of its impacts."""
@@ -112,9 +140,12 @@ class Present:
         return [(n, s.stored, s.projected, int(s.pinned)) for n, s in self.states.items()]
 
     def _former(self, node: int, old: int, done: Done) -> State | None:
+        if node not in self.states:
+            return None
         now, before, after = self.states[node], done.before[node], done.after[node]
         same = (now.by, now.projected) == (after.by, after.projected)
-        if not same or (now.by != old and not done.reverts):
+        judged = self.judged.get(node, -1) > done.number
+        if not same or judged or (now.by != old and not done.reverts):
             return None
         if before.pinned != after.pinned:
             return before

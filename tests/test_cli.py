@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -14,10 +15,15 @@ import pytest
 from retrograph import __version__
 from retrograph.cli_data import _until_interrupted
 from retrograph.resolvers.import_stream import Progress
+from retrograph.resolvers.inputs import NodeInput
+from retrograph.resolvers.rewind_fleet import Rewind, confirmation, rewind_fleet
+from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.instant import LATEST, format_instant, parse_instant
 from retrograph.schema.schema import sdl
 from retrograph.sql.loader import migrations
+from retrograph.storage.store import open_store
 from tests.command import refused, retrograph
+from tests.memory import NEW, Memory
 from tests.resolvers.files import Line, edge, invalidate, node, supersede, text
 
 GRAPH: tuple[Line, ...] = (node("a"), node("b"), node("c"), edge("a", "b"), edge("b", "c"))
@@ -56,6 +62,7 @@ def test_help_names_every_command() -> None:
         "export",
         "invalidate",
         "tail",
+        "sweep",
         "migrate",
         "sdl",
         "token",
@@ -208,6 +215,17 @@ def test_tail_prints_each_event_once_in_order(graph: Path) -> None:
     assert events("--after", "0-0") == told
 
 
+def test_tail_names_what_is_gone(graph: Path) -> None:
+    with closing(open_store(str(graph))) as store:
+        memory = Memory(Scope(store, 1, None, frozenset(Role)))
+        before = store.clock(1, 1)
+        gone = memory.put(NodeInput("gone", kind=NEW)).nodes[0].id
+        memory.fell("gone")
+        rewind = Rewind(before, dry_run=False, confirm=confirmation(1, before))
+        rewind_fleet(memory.scope, 1, rewind)
+    assert events()[0]["node"] == {"id": str(gone), "key": "gone"}
+
+
 def test_tail_starts_now_unless_it_is_told_otherwise(
     graph: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -291,3 +309,15 @@ def test_the_demo_is_made_once_and_in_a_file() -> None:
     assert Path("retrograph-demo.db").read_bytes() == before
     refused("CONFIGURATION", "demo", "--database", "mariadb://host/name")
     refused("DATABASE_UNAVAILABLE", "demo", "--no-serve", "--database", "no/folder/demo.db")
+
+
+def test_sweep_says_what_time_has_brought(tmp_path: Path) -> None:
+    database = tmp_path / "memory.db"
+    with closing(open_store(str(database))) as store:
+        store.write_all(1, [1], lambda _: None)
+        Memory(Scope(store, 1, None, frozenset(Role))).put(
+            NodeInput("a", kind=NEW, expires_at=store.now())
+        )
+    for expired in (1, 0):
+        result = retrograph("sweep", "--database", database)
+        assert result.stdout == f"Expired {expired}, executed 0, failed 0.\n"

@@ -16,6 +16,7 @@ from retrograph.resolvers.inputs import Invalidation
 from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.previews import preview_invalidation
 from retrograph.resolvers.revert_run import revert_run
+from retrograph.resolvers.rewind_fleet import Rewind, confirmation, rewind_fleet
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.walks import find_paths, neighbourhood, reached
 from retrograph.rules.limits import MAX_FIRST, MAX_PATH_DEPTH, MAX_WALK_DEPTH
@@ -23,11 +24,12 @@ from retrograph.rules.validity import Validity
 from retrograph.storage.filters import NodeFilter, RunFilter
 from retrograph.storage.node_lists import page_nodes
 from retrograph.storage.outbox import page_events
-from retrograph.storage.records import Direction, NodeRef, RunRecord, RunStatus
+from retrograph.storage.records import Direction, EventType, NodeRef, RunRecord, RunStatus
 from retrograph.storage.runs import page_runs
 from retrograph.storage.store import Store, open_store
 from tests import debian
 from tests.consistency import assert_consistent
+from tests.dump import present_of
 
 ALL = 10**7
 ROOT = NodeRef(key=debian.ROOT_KEY)
@@ -264,3 +266,25 @@ def test_paths_between_hubs_come_shortest_first_and_are_never_silently_cut(
             assert order[0][0] == far[key]
         else:
             assert order == []
+
+
+def test_a_rewind_after_the_disaster_gives_the_fleet_back(scope: Scope) -> None:
+    healthy, to = present_of(scope.store, 1, 1), scope.clock(1)
+    run = fell(scope)
+    disaster, late = present_of(scope.store, 1, 1), scope.clock(1)
+    told = rewind_fleet(scope, 1, Rewind(to))
+    done = rewind_fleet(scope, 1, Rewind(to, dry_run=False, confirm=told.confirmation))
+    assert present_of(scope.store, 1, 1) == healthy
+    assert done.rows["nodes"].restored == run.impact_count
+    assert (done.tasks_cancelled, done.tasks_opened) == (run.impact_count - 1, 0)
+    assert_consistent(scope.store)
+    with scope.snapshot(1, late) as snapshot:
+        sick = NodeFilter(validity=frozenset({*FELLED}))
+        assert len(page_nodes(snapshot, sick, ALL, None).rows) == run.impact_count
+    rewound = frozenset({EventType.FLEET_REWOUND})
+    with scope.snapshot(1) as snapshot:
+        assert [each.at for each in page_events(snapshot, rewound, None, 2).rows] == [done.instant]
+    again = rewind_fleet(scope, 1, Rewind(late, dry_run=False, confirm=confirmation(1, late)))
+    assert present_of(scope.store, 1, 1) == disaster
+    assert again.tasks_opened == done.tasks_cancelled
+    assert fell(scope).status is RunStatus.NO_CHANGE

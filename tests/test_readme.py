@@ -74,7 +74,7 @@ def test_it_names_every_code_that_a_caller_may_meet() -> None:
         for kind in vars(errors).values()
         if isinstance(kind, type) and issubclass(kind, errors.RetrographError)
     }
-    internal = {"INTERNAL", "STORAGE", "CLOCK_BEHIND"}
+    internal = {"INTERNAL", "STORAGE", "CLOCK_BEHIND", "TASK_REFUSED"}
     assert [code for code in codes - internal if f"`{code}`" not in README] == []
 
 

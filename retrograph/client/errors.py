@@ -13,6 +13,13 @@ ClientError
     ├── RunTooLarge           RUN_TOO_LARGE; `details["limit"]`
     ├── RunNotRevertible      RUN_NOT_REVERTIBLE
     ├── IdempotencyKeyReused  IDEMPOTENCY_KEY_REUSED
+    ├── TaskClosed            TASK_CLOSED
+    ├── TaskCancelled         TASK_CANCELLED
+    ├── LeaseLost             LEASE_LOST
+    ├── Overtaken             OVERTAKEN
+    ├── RequirementDead       REQUIREMENT_DEAD
+    ├── NotDeadLettered       NOT_DEAD_LETTERED
+    ├── ScheduleSettled       SCHEDULE_SETTLED
     ├── Unavailable           the database can't be used now; queries are tried again first
     └── InternalError         INTERNAL_ERROR; `details["id"]` is in the server's log
 """
@@ -98,6 +105,34 @@ class IdempotencyKeyReused(ApiError):
     """The key names a request with other content."""
 
 
+class TaskClosed(ApiError):
+    """The task has ended already."""
+
+
+class TaskCancelled(ApiError):
+    """A newer run, or a pin, has cancelled the task."""
+
+
+class LeaseLost(ApiError):
+    """The lease is over, or was another's."""
+
+
+class Overtaken(ApiError):
+    """What the node rests on has changed since the claim."""
+
+
+class RequirementDead(ApiError):
+    """Something that the node requires is dead."""
+
+
+class NotDeadLettered(ApiError):
+    """The task is no dead letter."""
+
+
+class ScheduleSettled(ApiError):
+    """The scheduled invalidation was run, refused or cancelled already."""
+
+
 class Unavailable(ApiError):
     """The server's database can't be used now."""
 
@@ -122,6 +157,13 @@ BY_CODE: Mapping[str, type[ApiError]] = {
     "RUN_TOO_LARGE": RunTooLarge,
     "RUN_NOT_REVERTIBLE": RunNotRevertible,
     "IDEMPOTENCY_KEY_REUSED": IdempotencyKeyReused,
+    "TASK_CLOSED": TaskClosed,
+    "TASK_CANCELLED": TaskCancelled,
+    "LEASE_LOST": LeaseLost,
+    "OVERTAKEN": Overtaken,
+    "REQUIREMENT_DEAD": RequirementDead,
+    "NOT_DEAD_LETTERED": NotDeadLettered,
+    "SCHEDULE_SETTLED": ScheduleSettled,
     "DATABASE_UNAVAILABLE": Unavailable,
     "DATABASE_LOCKED": Unavailable,
     "INTERNAL_ERROR": InternalError,

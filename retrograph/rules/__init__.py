@@ -10,6 +10,7 @@ cascade                    what falls: `cascade(graph, seeds)`; `plan` names its
   support, _narrow, _wide  the judgement of SUPPORTED_BY targets, which asks `standing_change`
   chains                   causes, depths and the order of impacts, at the end
 reversal                   undoing a run, and letting a pinned node go
+condensation, waiting      components of open work, and how much waits on each task
 walk, paths                breadth-first walks and simple paths, over neighbours supplied lazily
 instant, cursor            times and places in text
 canonical_json, limits     what may be stored, and how much

@@ -15,6 +15,14 @@ Every one has a stable `code` for programs, a `message` for people that says wha
     ├── RunTooLarge               RUN_TOO_LARGE
     ├── RunNotRevertible          RUN_NOT_REVERTIBLE
     ├── IdempotencyKeyReused      IDEMPOTENCY_KEY_REUSED
+    ├── ScheduleSettled           SCHEDULE_SETTLED
+    ├── TaskRefused               TASK_REFUSED
+    │   ├── TaskClosed            TASK_CLOSED
+    │   ├── TaskCancelled         TASK_CANCELLED
+    │   ├── LeaseLost             LEASE_LOST
+    │   ├── Overtaken             OVERTAKEN
+    │   ├── RequirementDead       REQUIREMENT_DEAD
+    │   └── NotDeadLettered       NOT_DEAD_LETTERED
     ├── ImportRejected            IMPORT_REJECTED
     ├── ImportStopped             IMPORT_STOPPED
     ├── ConfigurationError        CONFIGURATION
@@ -155,6 +163,54 @@ class IdempotencyKeyReused(RetrographError):
     """The key already names a request with other content."""
 
     code = "IDEMPOTENCY_KEY_REUSED"
+
+
+class ScheduleSettled(RetrographError):
+    """A scheduled invalidation was executed, refused or cancelled already."""
+
+    code = "SCHEDULE_SETTLED"
+
+
+class TaskRefused(RetrographError):
+    """A task can't take this step; the family of what revalidation raises. Nothing was changed."""
+
+    code = "TASK_REFUSED"
+
+
+class TaskClosed(TaskRefused):
+    """The task has ended; what was decided stands."""
+
+    code = "TASK_CLOSED"
+
+
+class TaskCancelled(TaskRefused):
+    """A newer run, or a pin, cancelled the task: its judgement came too late."""
+
+    code = "TASK_CANCELLED"
+
+
+class LeaseLost(TaskRefused):
+    """The lease is over, or was never the caller's: whoever claims the task next judges it."""
+
+    code = "LEASE_LOST"
+
+
+class Overtaken(TaskRefused):
+    """What the node rests on changed since the claim; the task is ready again, to judge anew."""
+
+    code = "OVERTAKEN"
+
+
+class RequirementDead(TaskRefused):
+    """A node can't be verified while something it requires is invalid or superseded."""
+
+    code = "REQUIREMENT_DEAD"
+
+
+class NotDeadLettered(TaskRefused):
+    """Only a task that was given up can be put back into the queue."""
+
+    code = "NOT_DEAD_LETTERED"
 
 
 class ImportRejected(RetrographError):

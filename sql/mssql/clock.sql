@@ -87,8 +87,10 @@ WHERE TenantId = :tenant_id
   AND FleetId IN (SELECT CAST(j.value AS BIGINT) FROM OPENJSON(:fleet_ids) AS j)
 
 -- name: create_fleets
--- New fleets start their clocks with the transaction that makes them, so move_clocks leaves them out.
+-- New fleets start their clocks with the transaction that makes them, so move_clocks leaves them out. Their
+-- tenant may be in the directory already: its key ignores what is there.
 SET NOCOUNT ON;
+INSERT INTO Memory.Tenants (TenantId) VALUES (:tenant_id);
 INSERT INTO Memory.Fleets (TenantId, FleetId, CreatedAt)
 SELECT :tenant_id, CAST(j.value AS BIGINT), SYSUTCDATETIME() FROM OPENJSON(:fleet_ids) AS j;
 UPDATE Memory.Fleets
@@ -103,7 +105,7 @@ WHERE TenantId = :tenant_id
 SELECT CAST(@@DBTS AS BIGINT) AS LastToken, CAST(MIN_ACTIVE_ROWVERSION() AS BIGINT) AS LeastActive
 
 -- name: take_ids
--- The first of as many ids in a row as are asked for, of Memory.NodeIds, EdgeIds, EvidenceIds or RunIds.
+-- The first of as many ids in a row as are asked for, of one of the sequences (Memory.NodeIds and so on).
 SET NOCOUNT ON;
 DECLARE @First SQL_VARIANT;
 EXEC sys.sp_sequence_get_range @sequence_name = :sequence, @range_size = :count,

@@ -15,7 +15,7 @@ from retrograph.resolvers.nodes import (
     get_node,
     history_of,
     list_nodes,
-    load_nodes,
+    load_known,
     staleness_of,
 )
 from retrograph.resolvers.previews import preview_invalidation
@@ -39,7 +39,7 @@ Read = Callable[[Scope, int, int | None], object]
 READS: dict[str, Read] = {
     "get_node": lambda s, f, at: get_node(s, f, A, at),
     "list_nodes": lambda s, f, at: list_nodes(s, f, NodeFilter(), 10, None, at),
-    "load_nodes": lambda s, f, at: load_nodes(s, f, at, [1]),
+    "load_known": lambda s, f, at: load_known(s, f, at, [1]),
     "history_of": lambda s, f, at: history_of(s, f, at, [1], 10),
     "evidence_of": lambda s, f, at: evidence_of(s, f, at, [1]),
     "staleness_of": lambda s, f, at: staleness_of(s, f, at, []),

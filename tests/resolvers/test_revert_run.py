@@ -16,7 +16,6 @@ from retrograph.storage.cascades import RunOrder, record_run
 from retrograph.storage.records import NodeRecord, RunRecord, RunStatus
 from retrograph.storage.verdicts import InMemory
 from retrograph.storage.write import Write
-from tests.consistency import assert_consistent
 from tests.dump import dump
 from tests.memory import NEW, Memory, ref
 
@@ -382,18 +381,3 @@ def test_a_bad_reason_changes_nothing(chain: Memory) -> None:
     with pytest.raises(InvalidInput):
         revert(chain, felled, "\0")
     assert dump(chain.store) == before
-
-
-def test_a_state_that_a_pin_held_is_given_back_without_the_pin(memory: Memory) -> None:
-    memory.plant("a")
-    first = memory.fell("a")
-    pin_node(memory.scope, 1, ref("a"), pinned=True)
-    revert(memory, first)
-    node = memory.node("a")
-    assert (node.validity.name, node.projected.name) == ("INVALID", "CURRENTLY_VALID")
-    second = memory.fell("a")
-    assert pin_node(memory.scope, 1, ref("a"), pinned=False).run is None
-    revert(memory, second)
-    node = memory.node("a")
-    assert (node.validity.name, node.projected.name) == ("CURRENTLY_VALID", "CURRENTLY_VALID")
-    assert_consistent(memory.store)

@@ -19,6 +19,11 @@ def many(count: int, item: str) -> str:
     return "".join(item.replace("%d", str(number)) for number in range(count))
 
 
+def alike(count: int, item: str) -> str:
+    """A node's fields, of which many have one name."""
+    return '{ node(fleetId: 1, by: {id: "1"}) { ' + many(count, item) + "} } "
+
+
 def put(payload: str) -> str:
     """A mutation that stores a payload, which is written into the document."""
     nodes = f"[{{kind: ASSERTION, payload: {payload}}}]"
@@ -44,6 +49,11 @@ DOCUMENTS: Mapping[str, str] = {
     "a circle of fragments": "{ ...a } fragment a on Query { ...b } fragment b on Query { ...a }",
     "fields": FIELDS,
     "deep fields": "{a " * 1_000,
+    "fields alike": alike(160, "staleness { path { key } } "),
+    "fields alike in fields alike": alike(20, "staleness { " + "path { key } " * 11 + "} "),
+    "fields alike in inline fragments": alike(120, "... { staleness { path { key } } } "),
+    "fields alike in fragments": alike(60, "...f%d ")
+    + many(60, "fragment f%d on MemoryNode { staleness { path { key } } } "),
     "aliases": "{" + many(1_000, "a%d:__typename ") + "}",
     "directives": "{ __typename " + "@skip(if:false) " * 600 + "}",
     "unknown directives": "{ __typename " + "@x " * 1_500 + "}",

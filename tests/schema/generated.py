@@ -34,6 +34,9 @@ ROOTS = {"query": "Query", "mutation": "Mutation", "subscription": "Subscription
 _CURSOR = "<cursor>"
 """Where a list may begin behind a cursor."""
 
+_TELLING = {"ID", "String", "JSON"}
+"""The scalars that can hold a text or an id."""
+
 Taker = GraphQLArgument | GraphQLInputField
 Give = Callable[[str, str], Any]
 """The value of an input by its name and the name of its scalar type."""
@@ -150,14 +153,18 @@ def optional(schema: GraphQLSchema, coordinate: str) -> list[str]:
 
 
 def _everything(schema: GraphQLSchema, type: Any) -> _Part:
-    """All fields of the types that can be reached, each type's once, as near as it can be."""
+    """All fields of the types that can be reached, each type's once, as near as it can be.
+
+    Where a type stands again, only what can hold a text or an id: all else would be too much.
+    """
     start = _Part(type, deep=True)
     known, queue = {type.name}, [start]
     while queue:
         part = queue.pop(0)
         for name, below in _below(schema, part.type, part.alias):
-            if below is None:
-                part.fields.append((name, None))
+            if is_leaf_type(below):
+                if part.deep or below.name in _TELLING:
+                    part.fields.append((name, None))
                 continue
             fresh = below.name not in known
             if part.deep or (isinstance(below, GraphQLObjectType) and name.startswith("...")):
@@ -169,7 +176,7 @@ def _everything(schema: GraphQLSchema, type: Any) -> _Part:
 
 
 def _below(schema: GraphQLSchema, type: Any, alias: bool) -> Iterator[tuple[str, Any]]:
-    """What a selection on a type holds: the text of each member, and its type if it has fields."""
+    """What a selection on a type holds: the text of each member, and its type."""
     if isinstance(type, GraphQLUnionType | GraphQLInterfaceType):
         for each in schema.get_possible_types(type):
             yield f"... on {each.name}", each
@@ -181,7 +188,7 @@ def _below(schema: GraphQLSchema, type: Any, alias: bool) -> Iterator[tuple[str,
         text = (f"{type.name}_{name}: " if alias else "") + name
         yield (
             text + (_CURSOR if "after" in found.args else ""),
-            None if is_leaf_type(inner) else inner,
+            inner,
         )
 
 

@@ -21,6 +21,9 @@ NODE = 'node(fleetId: 1, by: {key: "a"})'
 PUT = """mutation ($input: PutNodesInput!) { putNodes(input: $input) {
     ... on NodesPut { nodes { id evidence { uri } } } ... on UserError { code } } }"""
 
+CLAIM = """mutation { claimRevalidations(input: {fleetId: 1, worker: "w"%s}) {
+    ... on RevalidationsClaimed { tasks { id status } } } }"""
+
 
 def cost(query: str, name: str | None = None, **variables: Any) -> Cost:
     schema, document = make_schema()._schema, parse(query)
@@ -47,6 +50,8 @@ def cost(query: str, name: str | None = None, **variables: Any) -> Cost:
         ("{ nodes(fleetId: 1, first: 3) { ... @skip(if: true) { asOf } } }", 1 + 3),
         ("{ nodes(fleetId: 1, first: 99999) { asOf } }", 1 + 1_000),
         ("{ nodes(fleetId: 1, first: -5) { asOf } }", 1 + 1),
+        (CLAIM % "", 1 + 10 * (1 + 2)),
+        (CLAIM % ", limit: 7", 1 + 7 * (1 + 2)),
         ("subscription { events(fleetId: 1, types: [NODE_STALE]) { node { id } } }", 1 + 1 + 1 + 1),
     ],
 )  # fmt: skip

@@ -6,6 +6,7 @@ import pytest
 from graphql import parse
 
 from retrograph.schema.limits import (
+    MAX_ALIKE,
     MAX_DEPTH,
     MAX_ERRORS,
     MAX_FRAGMENTS,
@@ -22,7 +23,7 @@ def deep(levels: int) -> str:
 
 
 def fields(count: int) -> str:
-    return "{ a { " + "a " * (count - 1) + "} }"
+    return "{ a { " + many(count - 1, "a%d ") + "} }"
 
 
 def chained(fragments: int, around: str = "%s") -> str:
@@ -40,6 +41,9 @@ def chained(fragments: int, around: str = "%s") -> str:
         chained(MAX_FRAGMENTS - 2),
         "{ ...a } fragment a on Q { ...b } fragment b on Q { ...a x }",
         "{ ...unknown }",
+        "{ ...a } fragment a on Q { x { ...a ...a } }",
+        "{ " + "a { b } " * MAX_ALIKE + "}",
+        "{ a { " + "...f " * 200 + "} } fragment f on Q { b }",
         "{ ... on Q { ... { a } } }",
     ],
 )
@@ -52,6 +56,11 @@ def test_what_is_within_the_limits_passes(document: str) -> None:
     [
         deep(MAX_DEPTH + 1),
         fields(MAX_SELECTIONS + 1),
+        "{ a { " + "b " * (MAX_ALIKE + 1) + "} }",
+        "{ " + ("a { " + "b " * (MAX_ALIKE // 2) + "} ") * 3 + "}",
+        "{ ...f ...g } " + "".join(f"fragment {n} on Q {{ {'b ' * 30} }} " for n in "fg"),
+        "{ a } fragment unused on Q { " + "... { b: a } " * (MAX_ALIKE + 1) + "}",
+        "{ ...a } fragment a on Q { " + many(9, "x%d { ...a } ") + "}",
         doubling(9),
         doubling(99),
         doubling(500),

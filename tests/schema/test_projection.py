@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -167,3 +168,35 @@ async def _later() -> Leaf:
 def test_items_that_are_awaited_are_left_to_the_plain_path() -> None:
     query = f"{{ root {{ leaves {{ {LEAVES} }} }} }}"
     assert ask(PROJECTING, query, root(_later(), leaf())) == ask(PLAIN, query, root(leaf(), leaf()))
+
+
+@strawberry.type
+class Late:
+    @strawberry.field
+    async def word(self) -> str:
+        return "late"
+
+    @strawberry.field
+    async def deeper(self) -> Late:
+        return Late()
+
+
+@strawberry.type
+class Hasty:
+    @strawberry.field
+    async def fails(self) -> int:
+        raise ValueError("before its siblings have begun")
+
+    @strawberry.field
+    async def late(self) -> Late:
+        return Late()
+
+
+def test_what_a_failure_cancels_before_it_begins_leaves_no_coroutine_behind() -> None:
+    schema = strawberry.Schema(Hasty, execution_context_class=ProjectingExecutor)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        asked = "{ fails late { word deeper { word deeper { word deeper { word } } } } }"
+        assert asyncio.run(schema.execute(asked)).errors
+        gc.collect()
+    assert [str(each.message) for each in told] == []

@@ -1,12 +1,12 @@
 """However long a page is, and whatever hangs on its rows, it takes as many SQL statements.
 
-Rows of several instants or runs are the exception: what hangs on events is read once for each
-instant, and paths of impacts once for each run.
+Two things are the exception: what hangs on the nodes, runs and tasks of events is read once for
+each instant, and a page of impacts of one kind once for each run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -25,27 +25,36 @@ from graphql import (
 )
 from sqlalchemy import event
 
+from retrograph.app import create_app
 from retrograph.resolvers.add_evidence import add_evidence
+from retrograph.resolvers.inputs import Invalidation, NodeInput
+from retrograph.resolvers.rewind_fleet import Rewind, confirmation, rewind_fleet
+from retrograph.resolvers.schedule_invalidation import request_invalidation
+from retrograph.resolvers.scope import Role, Scope
+from retrograph.rules.instant import parse_instant
+from retrograph.rules.validity import Validity
 from retrograph.schema.schema import make_schema
-from retrograph.storage.records import NodeRef
 from retrograph.storage.store import Store
-from tests.memory import Memory
-from tests.schema.serving import Served
+from tests.clock import ManualClock
+from tests.memory import NEW, Memory, ref
+from tests.schema.serving import Served, serving
+from tests.work import Work
 
 FEW, MANY = 2, 9
+LATER = "2030-01-01T00:00:00Z"
 
 # Each for itself: what different branches want of the same kind is fetched together only where
 # their answers happen to come at once.
 OF_A_NODE = {
     "evidence": "evidence { uri }",
-    "staleness": "staleness { run { id } path { id } }",
+    "staleness": "staleness { run { id } path { id } blockedBy { id } }",
     "history": "history(first: $n) { nodes { id validFrom } edges { cursor node { id } } }",
     "outgoing": "outgoing(first: $n) { nodes { id source { key } } edges { node { id } } }",
     "incoming": "incoming(first: $n) { nodes { id target { key } } }",
     "dependents": "dependents(first: $n) { nodes { path node { key } } edges { node { depth } } }",
     "dependencies": "dependencies(first: $n) { nodes { depth node { key } } }",
 }
-IMPACTS = "impacts(first: $n) { nodes { depth node { key } } edges { node { to } } }"
+IMPACTS = "impacts(first: $n) { nodes { path node { key } } edges { node { to } } }"
 QUERIES = {
     **{
         name: f"""nodes(fleetId: 1, filter: {{keyPrefix: "middle"}}, first: $n) {{
@@ -59,10 +68,21 @@ QUERIES = {
         nodes { key evidence { uri } } edges { id source { key } } }""",
     "changes": """changes(fleetId: 1, from: "2000-01-01T00:00:00Z", first: $n) {
         nodes { kind node { key } } edges { cursor } }""",
+    "removed nodes": f"""changes(fleetId: 1, from: "{LATER}", first: $n) {{
+        nodes {{ kind node {{ key }} }} }}""",
     "changed edges": """changes(fleetId: 1, from: "2000-01-01T00:00:00Z", first: $n) {
         nodes { kind edge { id source { key } } } }""",
     "events": """events(fleetId: 1, types: [NODE_STALE], first: $n) {
         nodes { cursor node { key } run { id } } edges { cursor } }""",
+    "events of tasks": """events(fleetId: 1, types: [NODE_REVALIDATED], first: $n) {
+        nodes { node { key } task { id } } }""",
+    "tasks": """revalidationTasks(fleetId: 1, first: $n) {
+        nodes { node { key } run { id } blockedBy { id } evidence { uri } path { id }
+            standingSupporters { id } } edges { node { id } } }""",
+    "decisions": """decisions(fleetId: 1, first: $n) {
+        nodes { node { key } run { id } task { id } } edges { node { id } } }""",
+    "scheduled": """scheduledInvalidations(fleetId: 1, first: $n) {
+        nodes { root { key } run { id } } edges { node { id } } }""",
     "runs": f"""invalidationRuns(fleetId: 1, first: $n) {{
         nodes {{ id root {{ key }} reverts {{ id }} {IMPACTS} }} edges {{ node {{ id }} }} }}""",
     "run": """invalidationRuns(fleetId: 1, filter: {reason: "top"}, first: 1) {
@@ -71,21 +91,59 @@ QUERIES = {
 }
 
 
-@pytest.fixture
-def wide(memory: Memory) -> Memory:
-    """Top, many in the middle, and bottom: felled at once, then many others each for itself."""
-    names, count = ("middle", "lone", "well"), MANY + 3
-    middle, lone, well = ([f"{name}:{n}" for n in range(count)] for name in names)
-    memory.plant("top", *middle, "bottom", *lone, "sound", *well)
-    memory.link(*(f"top REQUIRES {key}" for key in middle))
-    memory.link(*(f"{key} DERIVED_FROM bottom" for key in middle))
+@pytest.fixture(scope="module")
+def served(shared_store: Store) -> Iterator[Served]:
+    with serving(create_app(shared_store)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def wide(shared_store: Store, shared_clock: ManualClock) -> Memory:
+    """Many of everything: of what was written at once, and of what came one by one."""
+    memory = Memory(Scope(shared_store, 1, None, frozenset(Role)))
+    names = ("lone", "well", "worn")
+    lone, well, worn = ([f"{name}:{n}" for n in range(MANY + 3)] for name in names)
+    memory.plant(*lone, "sound", *well, *worn)
     memory.link(*(f"sound REQUIRES {key}" for key in well))
-    for key in middle:
-        add_evidence(memory.scope, memory.fleet, NodeRef(key=key), f"https://{key[-1]}.example")
-    memory.fell("top", reason="top")
     for key in lone:
         memory.fell(key)
+    _fell_many_at_once(memory)
+    _judge_each(memory, worn)
+    for key in well:
+        later = Invalidation(ref(key), "later", effective_at=shared_store.now() + 10**12)
+        request_invalidation(memory.scope, memory.fleet, later)
+    _come_and_go(memory, shared_clock)
     return memory
+
+
+def _fell_many_at_once(memory: Memory) -> None:
+    """Top, many in the middle, and bottom."""
+    middle = [f"middle:{n}" for n in range(MANY + 3)]
+    memory.plant("top", *middle, "bottom")
+    memory.link(*(f"top REQUIRES {key}" for key in middle))
+    memory.link(*(f"{key} DERIVED_FROM bottom" for key in middle))
+    for key in middle:
+        add_evidence(memory.scope, memory.fleet, ref(key), f"https://{key[-1]}.example")
+    memory.fell("top", reason="top")
+
+
+def _judge_each(memory: Memory, keys: Sequence[str]) -> None:
+    work = Work(memory)
+    for key in keys:
+        memory.fell(key, Validity.DEFINITELY_STALE)
+        work.judge(key)
+
+
+def _come_and_go(memory: Memory, clock: ManualClock) -> None:
+    """Nodes that come before `LATER` and go after it, and runs that they are the roots of."""
+    scope, fleet, instants = memory.scope, memory.fleet, []
+    for n in range(MANY):
+        instants.append(scope.clock(fleet))
+        memory.put(NodeInput(f"gone:{n}", kind=NEW))
+        memory.fell(f"gone:{n}")
+    clock.now = parse_instant(LATER) + 1
+    for to in reversed(instants):
+        rewind_fleet(scope, fleet, Rewind(to, dry_run=False, confirm=confirmation(fleet, to)))
 
 
 @contextmanager
@@ -142,5 +200,7 @@ def test_every_list_of_the_queries_is_counted() -> None:
         and is_composite_type(get_named_type(held.type))
     }
     of_mutations = {"NodesLinked.edges", "NodesPut.nodes", "NodesPut.runs"}
-    of_mutations |= {"RunReverted.restored", "RunReverted.leftAlone"}
+    of_mutations |= {"RunReverted.restored", "RunReverted.leftAlone", "NodeRepaired.tasks"}
+    of_mutations |= {"NodeRepaired.restored", "RevalidationCompleted.restored"}
+    of_mutations |= {"RevalidationsClaimed.tasks"}
     assert lists - asked == of_mutations

@@ -41,6 +41,8 @@ _MARKS = {
     "sys.databases": "options",
     "alter database": "alter database",
     "from memory.fleets": "read clocks",
+    "from memory.tasks": "any task",
+    "from memory.invalidationimpact": "impacts",
 }
 
 Rows = Sequence[tuple[Any, ...]]
@@ -71,6 +73,8 @@ ANSWERS: dict[str, Answer] = {
         ("ReadCommittedSnapshot", "SnapshotIsolation", "Retention", "CompatibilityLevel"),
         [(True, 1, True, 160)],
     ),
+    "impacts": (("NodeId", "Kind", "Validity", "Pinned"), []),
+    "any task": (("Id",), []),
     "ping": (("",), [(1,)]),
     "read clocks": (("FleetId", "ValidFrom", "CreatedAt"), [(1, NOW, NOW)]),
 }

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from sqlalchemy import select
 
+from retrograph.resolvers.scope import Scope
 from retrograph.rules.limits import MAX_ID, MIN_ID
-from retrograph.storage.id_set import id_rows, id_set, key_rows, pair_rows
+from retrograph.storage.id_set import id_rows, id_set, instant_rows, key_rows, pair_rows
 from retrograph.storage.store import Store
+from retrograph.storage.tables import fleet, node_state
+from tests.memory import Memory
 
 IDS = [3, 1, 1, 0, -7, MAX_ID, MIN_ID, 2**53 + 1]
 
@@ -45,3 +48,16 @@ def test_pairs_arrive_as_they_are(store: Store) -> None:
     with store.read(1, 1) as s:
         found = s.connection.execute(select(rows.c.first, rows.c.second), {"pairs": pairs})
         assert [tuple(row) for row in found] == pairs
+
+
+def test_instants_are_compared_with_what_statements_and_engines_gave(
+    store: Store, scope: Scope
+) -> None:
+    node_id = Memory(scope).plant("a")[0]
+    rows, states = instant_rows(), node_state.current
+    with store.read(1, 1) as s:
+        later = [(node_id, s.instant + 1), (MAX_ID, s.instant - 1), (7, s.instant)]
+        for column, given in ((fleet.c.clock, rows.c.moment), (states.c.valid_from, rows.c.period)):
+            found = select(rows.c.id, given).where(column >= given, column.table.c.tenant_id == 1)
+            answer = s.connection.execute(found, {"since": later}).all()
+            assert sorted((*row,) for row in answer) == [(7, s.instant), (MAX_ID, s.instant - 1)]

@@ -26,6 +26,7 @@ from retrograph.storage.node_lists import page_nodes
 from retrograph.storage.records import NodeRef, RunStatus
 from retrograph.storage.store import Store, open_store
 from tests.consistency import assert_consistent
+from tests.dump import dump_fleet, present_of
 from tests.planting import new_node, plant_edges, plant_nodes
 from tests.shared import ROOT
 
@@ -45,10 +46,10 @@ def make_layers(path: Path, count: int) -> None:
     store.close()
 
 
-def run_victim(path: Path, moment: str) -> tuple[int, str]:
+def run_victim(path: Path, moment: str, what: str = "root") -> tuple[int, str]:
     """The exit code of the process, and what it printed."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.storage.victim", str(path), "root", moment],
+        [sys.executable, "-m", "tests.storage.victim", str(path), what, moment],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -98,10 +99,12 @@ def kill_at(tmp_path: Path, origin: Path, moments: Iterable[str], count: int) ->
     return outcomes
 
 
-def random_moments(path: Path, tmp_path: Path, kind: str, each: int) -> list[str]:
+def random_moments(
+    path: Path, tmp_path: Path, kind: str, each: int, what: str = "root"
+) -> list[str]:
     counted = tmp_path / "counted.db"
     copyfile(path, counted)
-    code, said = run_victim(counted, "count")
+    code, said = run_victim(counted, "count", what)
     assert code == 0
     most = dict(zip(("statement", "step"), map(int, said.split()), strict=True))[kind]
     return [f"{kind}:{number}" for number in Random(7).sample(range(1, most + 1), each)]
@@ -129,3 +132,40 @@ def test_killed_in_a_cascade(tmp_path: Path, kind: str) -> None:
 @pytest.mark.long
 def test_killed_in_a_cascade_of_50_000(tmp_path: Path, kind: str) -> None:
     exam(tmp_path, kind, count=50_000, each=6)
+
+
+def rewind_exam(tmp_path: Path, kind: str, count: int, each: int) -> None:
+    """Kills rewinds of a felled fleet: each has happened whole, or not at all."""
+    origin = tmp_path / "origin.db"
+    make_layers(origin, count)
+    with closing(open_store(str(origin))) as store:
+        to, healthy = store.clock(1, 1), present_of(store, 1, 1)
+        scope = Scope(store, 1, None, frozenset(Role))
+        invalidate(scope, 1, Invalidation(NodeRef(key="root"), "a disaster"))
+        felled = dump_fleet(store, 1, 1)
+    what = f"@{to}"
+    by_chance = kind != "commit"
+    moments = random_moments(origin, tmp_path, kind, each, what) if by_chance else ["commit"] * each
+    for moment in moments:
+        path = Path(copyfile(origin, tmp_path / "killed.db"))
+        for log in tmp_path.glob("killed.db-*"):
+            log.unlink()
+        code, said = run_victim(path, moment, what)
+        assert code == -signal.SIGKILL or (not by_chance and code == 0), said
+        with closing(open_store(str(path))) as store:
+            if by_chance or dump_fleet(store, 1, 1) == felled:
+                assert dump_fleet(store, 1, 1) == felled
+            else:
+                assert present_of(store, 1, 1) == healthy
+                assert_consistent(store)
+
+
+@KINDS
+def test_killed_in_a_rewind(tmp_path: Path, kind: str) -> None:
+    rewind_exam(tmp_path, kind, count=500, each=2)
+
+
+@KINDS
+@pytest.mark.long
+def test_killed_in_a_rewind_of_50_000(tmp_path: Path, kind: str) -> None:
+    rewind_exam(tmp_path, kind, count=50_000, each=6)

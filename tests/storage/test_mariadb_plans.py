@@ -12,9 +12,11 @@ from functools import partial
 import pytest
 
 from retrograph.rules.edge_type import EdgeType
+from retrograph.storage.gates import drop_gates, gates, put_gates
+from retrograph.storage.set_writes import update_named, update_paired
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.store import Store, open_store
-from retrograph.storage.tables import node_state
+from retrograph.storage.tables import node_state, task_gate
 from retrograph.storage.versions import open_next
 from retrograph.storage.write import Write
 from tests.clock import ManualClock
@@ -76,3 +78,18 @@ def test_a_read_of_few_things_reads_few_rows(long: Long, name: str, at: str) -> 
         (IN_ORDER | SORTED)[name](s)
         count = rows_read(s) - before
     assert count < FEW
+
+
+def test_what_a_list_names_is_written_without_reading_the_fleet(long: Long) -> None:
+    def job(write: Write) -> int:
+        s = write.snapshot
+        put_gates(write, dict.fromkeys(range(1, 2 * FEW), 1))
+        ids = [each * 100 for each in range(1, 21)]
+        before = rows_read(s)
+        update_paired(s, task_gate.c.component_id, task_gate.c.blockers, dict.fromkeys(ids, 2))
+        update_named(s, task_gate.c.component_id, ids, {"blockers": 3})
+        drop_gates(write, ids)
+        assert gates(write, ids) == {}
+        return rows_read(s) - before
+
+    assert long.store.write(1, 1, job) < FEW

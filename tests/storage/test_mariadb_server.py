@@ -210,7 +210,7 @@ def test_a_deadlock_is_tried_again_until_it_is_through(
         other.autocommit = False
         other.execute("UPDATE scratch SET n = 1 WHERE id > 1")
 
-        def cross(write: Write) -> range:
+        def cross(write: Write) -> list[int]:
             tries.append(write.instant)
             execute = write.snapshot.connection.exec_driver_sql
             made = create_nodes(write, [new_node("once")])

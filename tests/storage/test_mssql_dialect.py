@@ -23,7 +23,7 @@ from sqlalchemy import (
 from retrograph.rules.instant import EARLIEST, LATEST
 from retrograph.storage.as_of import AsOf
 from retrograph.storage.has_key import has_key
-from retrograph.storage.id_set import id_set
+from retrograph.storage.id_set import JsonInstants, id_set, instant_rows
 from retrograph.storage.mssql_dialect import URL
 from retrograph.storage.periods import bare_place
 from retrograph.storage.prepared import INSTANT
@@ -149,3 +149,14 @@ def test_texts_are_bound_as_what_loses_no_character() -> None:
     assert bound == [(pyodbc.SQL_WVARCHAR, 0, 0)] * 2
     plain = literal("a").type.dialect_impl(DIALECT).get_dbapi_type(pyodbc)
     assert plain == (pyodbc.SQL_WVARCHAR, 0, 0)
+
+
+def test_instants_by_id_travel_as_texts() -> None:
+    since = instant_rows()
+    assert spelt(select(since.c.id)) == (
+        "SELECT Since.Id FROM OPENJSON(?) WITH (Id BIGINT '$[0]', Moment DATETIME2(6) '$[1]', "
+        "Period DATETIME2(6) '$[1]') AS Since"
+    )
+    assert JsonInstants().process_bind_param([(7, 1)], DIALECT) == (
+        '[[7,"1970-01-01T00:00:00.000001"]]'
+    )

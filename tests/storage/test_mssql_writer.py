@@ -98,7 +98,7 @@ def test_fleets_that_are_missing_are_made_where_they_may_be(
     began = store.write_all(1, [1, 2], lambda writes: writes[2].snapshot.began)
     assert began == micros_of(NOW + STEP)
     assert driver.said() == [*BEFORE, "lock", *TRY, "create fleets", "commit", "unlock", *AFTER]
-    assert ("create fleets", (1, "[2]", 1, "[2]")) in driver.parameters
+    assert ("create fleets", (1, 1, "[2]", 1, "[2]")) in driver.parameters
 
 
 def test_what_a_job_raises_leaves_nothing(store: Store, driver: ScriptedDriver) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrograph.storage.nodes import find_nodes, nodes_by_id, present
+from retrograph.storage.nodes import find_nodes, nodes_by_id, nodes_then, present
 from retrograph.storage.records import NodeRef
 from tests.storage.counting import count
 from tests.storage.world import FLEET, KEYS, TENANT, World
@@ -14,6 +14,17 @@ def test_nodes_are_as_they_were_at_every_instant(world: World) -> None:
         with world.store.read(TENANT, FLEET, at) as s:
             assert nodes_by_id(s, ids) == world.nodes(at)
             assert present(s, ids) == world.nodes(at).keys()
+
+
+def test_each_node_is_as_of_an_instant_of_its_own(world: World) -> None:
+    ids = [*world.identities, *world.strangers, 7]
+    with world.store.read(TENANT, FLEET) as s:
+        instants = {min(at, s.instant) for at in world.moments()}
+        places = {(id, at) for id in ids for at in instants}
+        then = {(id, at): each for at in instants for id, each in world.nodes(at).items()}
+        assert nodes_then(s, places) == then
+        assert count(s, lambda: nodes_then(s, places)) == 2
+        assert count(s, lambda: nodes_then(s, [])) == 0
 
 
 def test_without_an_instant_they_are_as_of_the_last_commit(world: World) -> None:

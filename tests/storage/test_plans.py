@@ -29,7 +29,7 @@ from retrograph.storage.filters import EdgeFilter, NodeFilter, RunFilter
 from retrograph.storage.history import histories
 from retrograph.storage.impacts import impact_paths, impacts_at, page_impacts
 from retrograph.storage.node_lists import page_nodes
-from retrograph.storage.nodes import find_nodes, nodes_by_id, present
+from retrograph.storage.nodes import find_nodes, nodes_by_id, nodes_then, present
 from retrograph.storage.outbox import page_events
 from retrograph.storage.records import Direction, NodeRef
 from retrograph.storage.runs import page_runs, runs_by_id
@@ -95,6 +95,7 @@ def _change(write: Write, ids: range, edges: range, turn: int) -> None:
 
 IN_ORDER: dict[str, Callable[[Snapshot], object]] = {
     "nodes by id": lambda s: nodes_by_id(s, [5, 6]),
+    "nodes then": lambda s: nodes_then(s, [(5, s.instant), (5, s.instant - 3)]),
     "nodes present": lambda s: present(s, [5, 6]),
     "nodes by ref": lambda s: find_nodes(s, [NodeRef(id=5), NodeRef(key="n:6")]),
     "nodes": lambda s: page_nodes(s, NodeFilter(), 20, 9),
@@ -161,6 +162,12 @@ def test_a_read_takes_the_indexes_meant_for_it(filled: Filled, name: str, at: st
     [
         ("nodes by id", "past", "node_state_history USING PRIMARY KEY (id=? AND valid_to=? AND va"),
         ("nodes by id", "past", "later USING PRIMARY KEY (id=? AND valid_to>?)"),
+        ("nodes then", "present", "later USING PRIMARY KEY (id=? AND valid_to>?)"),
+        (
+            "nodes then",
+            "present",
+            "node_state_history USING PRIMARY KEY (id=? AND valid_to=? AND v",
+        ),
         ("sick nodes", "present", "node_state_unhealthy (tenant_id=? AND fleet_id=? AND validity="),
         ("nodes of keys", "past", "node_by_key (tenant_id=? AND fleet_id=? AND key=?)"),
         ("nodes of a prefix", "past", "node_by_key (tenant_id=? AND fleet_id=? AND key>? AND key<"),

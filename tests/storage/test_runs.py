@@ -6,7 +6,7 @@ import pytest
 
 from retrograph.storage.filters import RunFilter
 from retrograph.storage.records import RunRecord, RunStatus
-from retrograph.storage.runs import page_runs, runs_by_id
+from retrograph.storage.runs import page_runs, runs_by_id, runs_then
 from retrograph.storage.store import Store
 from tests.storage.counting import count
 from tests.storage.ledger import add_run, mark_reverted
@@ -39,6 +39,19 @@ def test_a_run_is_reverted_from_the_revert_on(store: Store) -> None:
     assert after is not None
     assert (after.status, after.reverted_at) == (REVERTED, reverted)
     assert after.reverted_by_run_id == reverting
+
+
+def test_each_run_is_as_of_an_instant_of_its_own(store: Store) -> None:
+    run_id = add_run(store)
+    executed = store.clock(1, 1)
+    reverted = mark_reverted(store, run_id, add_run(store, reverts_run_id=run_id))
+    stranger = add_run(store, fleet=2)
+    places = [(run_id, at) for at in (executed - 1, executed, reverted - 1, reverted)]
+    with store.read(1, 1) as s:
+        found = runs_then(s, [*places, (stranger, reverted), (99, reverted)])
+        assert found == {place: _read(store, *place) for place in places[1:]}
+        assert count(s, lambda: runs_then(s, places)) == 1
+        assert count(s, lambda: runs_then(s, [])) == 0
 
 
 def test_runs_of_other_fleets_are_not_seen(store: Store) -> None:

@@ -13,11 +13,14 @@ import pytest
 from sqlalchemy import Engine, event, text
 
 from retrograph.resolvers.add_evidence import add_evidence
+from retrograph.resolvers.claim_revalidations import extend_lease, requeue_revalidation
+from retrograph.resolvers.complete_revalidation import Completion, Outcome, complete_revalidation
 from retrograph.resolvers.inputs import EdgeInput, Invalidation, NodeInput, OnChange, Supersession
 from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.link_nodes import link_nodes
 from retrograph.resolvers.pin_node import pin_node
 from retrograph.resolvers.put_nodes import put_nodes
+from retrograph.resolvers.repair_node import repair_node
 from retrograph.resolvers.revert_run import revert_run
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.supersede import supersede
@@ -35,6 +38,7 @@ from tests.memory import NEW, ref
 from tests.shared import ROOT
 from tests.storage.scoping import TABLES, unbound
 from tests.storage.tour import Made, read_all, read_impacts, reads, write_all
+from tests.work import TOKEN
 
 BUILDER = type(prepared(lambda frame: text("")))
 BOUND = "SELECT 1 FROM node AS n, run AS s WHERE n.tenant_id = ? AND n.fleet_id = ?"
@@ -197,10 +201,16 @@ def writes(made: Made) -> dict[str, Callable[[Scope], object]]:
         "invalidate": lambda s: invalidate(s, 1, Invalidation(node, "taken")),
         "supersede": lambda s: supersede(s, 1, Supersession(node, own, "taken")),
         "revert": lambda s: revert_run(s, 1, made.run),
+        "repair": lambda s: repair_node(s, 1, node, "taken"),
+        "complete": lambda s: complete_revalidation(
+            s, 1, Completion(made.task, TOKEN, Outcome.VERIFIED)
+        ),
+        "extend": lambda s: extend_lease(s, 1, made.task, TOKEN),
+        "requeue": lambda s: requeue_revalidation(s, 1, made.task),
     }
 
 
-@pytest.mark.parametrize("name", writes(Made((1, 2, 3, 4), (1, 2, 3), 1, 0)))
+@pytest.mark.parametrize("name", writes(Made((1, 2, 3, 4), (1, 2, 3), 1, 0, 1)))
 def test_another_tenants_ids_change_nothing(scope: Scope, other: Scope, name: str) -> None:
     made = write_all(scope, 1)
     put_nodes(other, 1, [NodeInput("own", kind=NEW)], OnChange.KEEP)

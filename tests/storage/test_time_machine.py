@@ -10,11 +10,11 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from retrograph.storage.store import Store
 from tests.clock import ManualClock
-from tests.storage.time_machine import TimeMachine
+from tests.storage.work_machine import WorkMachine
 
 
 def run_machine(store: Store, clock: ManualClock, examples: int, steps: int) -> None:
-    class Machine(TimeMachine):
+    class Machine(WorkMachine):
         pass
 
     Machine.store, Machine.clock, Machine.fleets = store, clock, count(2)

@@ -6,6 +6,7 @@ Beside it runs a simple model of the present.  A write that is refused must leav
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, ClassVar, TypeVar
 
@@ -22,6 +23,7 @@ from retrograph.resolvers.pin_node import pin_node
 from retrograph.resolvers.previews import preview_invalidation
 from retrograph.resolvers.put_nodes import put_nodes
 from retrograph.resolvers.revert_run import revert_run
+from retrograph.resolvers.rewind_fleet import Rewind, confirmation, rewind_fleet
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.supersede import supersede
 from retrograph.resolvers.unlink_nodes import unlink_nodes
@@ -62,6 +64,7 @@ class TimeMachine(RuleBasedStateMachine):
         self.ids: dict[str, int] = {}
         self.requests: dict[str, tuple[Any, int]] = {}
         self.observed: dict[int, Answers] = {}
+        self.past: dict[int, tuple[Present, dict[str, int]]] = {}
 
     @rule(step=st.sampled_from((-3_000_000, -1, 0, 1, 5, 2_000_000)))
     def move_the_clock(self, step: int) -> None:
@@ -193,6 +196,18 @@ class TimeMachine(RuleBasedStateMachine):
             return
         assert (done.restored, done.left_alone) == self.present.revert(old, done.run.id)
 
+    @rule(choice=st.integers(0, 60), agreed=st.sampled_from((True, True, False)))
+    def rewind(self, choice: int, agreed: bool) -> None:
+        for to in pick(sorted(self.past), choice):
+            words = confirmation(self.fleet, to) if agreed else None
+            asked = Rewind(to, dry_run=False, confirm=words)
+            done = self.attempt(partial(rewind_fleet, self.scope, self.fleet, asked))
+            assert (done is not None) is agreed
+            if done is not None:
+                then, ids = self.past[to]
+                self.present.set_back(then)
+                self.ids = dict(ids)
+
     @rule()
     def observe_now(self) -> None:
         self.remember(self.scope.clock(self.fleet))
@@ -214,6 +229,7 @@ class TimeMachine(RuleBasedStateMachine):
             node: (state.stored, state.projected, state.pinned, state.by)
             for node, state in self.present.states.items()
         }
+        self.past[self.scope.clock(self.fleet)] = (self.present.copy(), dict(self.ids))
 
     def teardown(self) -> None:
         for at, answers in self.observed.items():

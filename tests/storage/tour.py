@@ -3,28 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 
-from retrograph.resolvers import edges, events, nodes, previews, runs, walks
+from retrograph.resolvers import edges, events, nodes, previews, runs, tasks, walks
 from retrograph.resolvers.add_evidence import add_evidence
 from retrograph.resolvers.changes import list_changes
+from retrograph.resolvers.claim_revalidations import extend_lease, requeue_revalidation
+from retrograph.resolvers.complete_revalidation import Outcome
 from retrograph.resolvers.inputs import Invalidation, NodeInput, OnChange, Supersession
 from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.pin_node import pin_node
 from retrograph.resolvers.put_nodes import put_nodes
 from retrograph.resolvers.revert_run import revert_run
+from retrograph.resolvers.rewind_fleet import Rewind, confirmation, rewind_fleet
+from retrograph.resolvers.schedule_invalidation import (
+    cancel_scheduled,
+    list_scheduled,
+    request_invalidation,
+)
 from retrograph.resolvers.scope import Scope
 from retrograph.resolvers.supersede import supersede
+from retrograph.resolvers.sweep import sweep_fleet
 from retrograph.resolvers.unlink_nodes import unlink_nodes
 from retrograph.rules.cascade import ImpactKind
 from retrograph.rules.edge_type import EdgeType
+from retrograph.rules.errors import Overtaken
 from retrograph.rules.validity import Validity
-from retrograph.storage.filters import NodeFilter, RunFilter
+from retrograph.storage.claims import put_back
+from retrograph.storage.decisions import page_decisions
+from retrograph.storage.filters import NodeFilter, RunFilter, TaskFilter
 from retrograph.storage.records import Direction, EventType, NodeKind, NodeRef, RunStatus
+from retrograph.storage.scheduled import ScheduledRecord
+from retrograph.storage.task_records import OPEN, TaskRecord, TaskStatus
+from retrograph.storage.tasks import blocking, page_tasks
+from retrograph.storage.write import Write
 from tests.memory import NEW, Memory, ref
 from tests.resolvers.files import edge, evidence, exported, load, node
 from tests.resolvers.files import invalidate as fall
+from tests.work import Work
 
 Ids = tuple[int, ...]
 TYPES = tuple(EdgeType)
@@ -38,6 +56,7 @@ class Made:
     edges: Ids
     run: int
     began: int
+    task: int
 
 
 def write_all(scope: Scope, fleet: int) -> Made:
@@ -59,13 +78,66 @@ def write_all(scope: Scope, fleet: int) -> Made:
     revert_run(scope, fleet, run.id)
     supersede(scope, fleet, Supersession(ref("x"), NodeInput("x2", kind=NodeKind.RULE), "newer"))
     unlink_nodes(scope, fleet, [linked.edges[0].id])
+    task = _judge_all(Work(memory))
+    _pass_time(memory)
     made = memory.nodes()
     return Made(
         tuple(made[key].id for key in ("x", "y", "z", "old")),
         tuple(each.id for each in linked.edges),
         run.id,
         began,
+        task,
     )
+
+
+def _judge_all(work: Work) -> int:
+    """Revalidates by every way there is; returns a task."""
+    memory, scope, fleet = work.memory, work.memory.scope, work.memory.fleet
+    memory.put(*(NodeInput(key, kind=NEW) for key in ("j1", "j2", "j3", "j4")))
+    memory.link("j1 DERIVED_FROM j2", "j2 REQUIRES j3", "j3 SUPPORTED_BY j4")
+    memory.fell("j1", Validity.DEFINITELY_STALE)
+    memory.link("j3 OBSERVED_FROM j2")
+    failed = work.complete(work.hold("j1"), Outcome.ERROR).task
+    while failed.status is TaskStatus.BACKING_OFF:
+        scope.write(fleet, partial(_make_ready, failed))
+        failed = work.complete(work.hold("j1"), Outcome.ERROR).task
+    requeue_revalidation(scope, fleet, failed.id)
+    held = work.claim()["j1"]
+    extend_lease(scope, fleet, held.id, held.lease_token or "")
+    work.complete(held, Outcome.VERIFIED, unchanged=True)
+    work.repair("j1", unchanged=True)
+    memory.fell("j3", Validity.DEFINITELY_STALE)
+    overtaken = work.hold("j3")
+    memory.put(NodeInput("j2", payload=1), on_change=OnChange.KEEP)
+    with suppress(Overtaken):
+        work.complete(overtaken, Outcome.VERIFIED)
+    work.judge("j3", Outcome.REFUTED)
+    memory.put(NodeInput("k1", kind=NEW), NodeInput("k2", kind=NEW))
+    memory.link("k1 DERIVED_FROM k2")
+    memory.fell("k1", Validity.DEFINITELY_STALE)
+    work.judge("k1", unchanged=True)
+    return held.id
+
+
+def _pass_time(memory: Memory) -> None:
+    """Schedules, sweeps, and takes back what came last."""
+    scope, fleet = memory.scope, memory.fleet
+    later = Invalidation(ref("z"), "later", effective_at=scope.store.now() + 10**12)
+    waiting = request_invalidation(scope, fleet, replace(later, idempotency_key="later"))
+    assert isinstance(waiting, ScheduledRecord)
+    assert list_scheduled(scope, fleet, None, 50).rows == [waiting]
+    sweep_fleet(scope, fleet)
+    cancel_scheduled(scope, fleet, waiting.id)
+    to = scope.clock(fleet)
+    gone = memory.put(NodeInput("gone", kind=NEW)).nodes[0].id
+    rewind_fleet(scope, fleet, Rewind(to))
+    rewind_fleet(scope, fleet, Rewind(to, dry_run=False, confirm=confirmation(fleet, to)))
+    assert nodes.load_known(scope, fleet, None, [gone])
+    memory.put(NodeInput("gone", kind=NEW))
+
+
+def _make_ready(failed: TaskRecord, write: Write) -> None:
+    put_back(write, failed.id, TaskStatus.READY, attempt=failed.attempt)
 
 
 def _lines(**more: object) -> list[tuple[str, dict[str, object]]]:
@@ -104,11 +176,16 @@ def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope],
     return found | {
         "node by key": lambda s: nodes.get_node(s, fleet, ref("x"), at),
         "node by id": lambda s: nodes.get_node(s, fleet, NodeRef(id=made.nodes[0]), at),
-        "nodes loaded": lambda s: nodes.load_nodes(s, fleet, at, made.nodes),
+        "nodes loaded": lambda s: nodes.load_known(s, fleet, at, made.nodes),
+        "nodes then": lambda s: nodes.load_nodes_then(
+            s, fleet, [(each, made.began) for each in made.nodes]
+        ),
+        "runs then": lambda s: runs.load_runs_then(s, fleet, [(made.run, s.clock(fleet))]),
+        "tasks then": lambda s: tasks.load_tasks_then(s, fleet, [(made.task, s.clock(fleet))]),
         "histories": lambda s: nodes.history_of(s, fleet, at, made.nodes, first),
         "evidence": lambda s: nodes.evidence_of(s, fleet, at, made.nodes),
         "staleness": lambda s: nodes.staleness_of(
-            s, fleet, at, nodes.load_nodes(s, fleet, at, made.nodes).values()
+            s, fleet, at, nodes.load_known(s, fleet, at, made.nodes).values()
         ),
         "edges loaded": lambda s: edges.load_edges(s, fleet, at, made.edges),
         "a walk": lambda s: walks.reached(s, fleet, at, made.nodes, both, 5, first),
@@ -127,8 +204,24 @@ def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope],
         "runs loaded": lambda s: runs.load_runs(s, fleet, at, [made.run]),
         "impacts": lambda s: runs.impacts_of(s, fleet, at, [made.run], first),
         "impact paths": lambda s: runs.impact_paths(s, fleet, at, [(made.run, 0)], first),
+        "tasks": lambda s: _tasks(s, fleet, TaskFilter(), at),
+        "tasks by status": lambda s: _tasks(s, fleet, TaskFilter(frozenset(OPEN)), at),
+        "tasks of a node": lambda s: _tasks(s, fleet, TaskFilter(node_id=made.nodes[0]), at),
+        "open tasks": lambda s: tasks.open_tasks_of(s, fleet, at, made.nodes),
+        "standing supporters": lambda s: tasks.standing_supporters_of(s, fleet, at, made.nodes),
+        "what started a run": lambda s: tasks.decisions_of_runs(
+            s, fleet, at, runs.load_runs(s, fleet, at, [made.run]).values()
+        ),
         "an export": lambda s: exported(s, fleet, at),
     }
+
+
+def _tasks(scope: Scope, fleet: int, filter: TaskFilter, at: int | None) -> object:
+    with scope.snapshot(fleet, at) as s:
+        page = page_tasks(s, filter, 50, None)
+        around = blocking(s, page.rows)
+        told = [page_decisions(s, None, 50, None), page_decisions(s, 1, 50, None)]
+        return page, around, told
 
 
 def _nodes(fleet: int, filter: NodeFilter, at: int | None, scope: Scope) -> object:

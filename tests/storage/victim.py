@@ -1,6 +1,7 @@
-"""A process that fells a node and is killed at a chosen moment of it.
+"""A process that fells a node, or rewinds, and is killed at a chosen moment of it.
 
     python -m tests.storage.victim DATABASE KEY MOMENT
+    python -m tests.storage.victim DATABASE @MICROSECONDS MOMENT
 
 `MOMENT` is `count` (nobody is killed; prints how many statements and steps the cascade takes),
 `statement:N` (before the writer's N-th statement), `step:N` (within a statement, at the engine's
@@ -20,6 +21,7 @@ from sqlalchemy import event
 
 from retrograph.resolvers.inputs import Invalidation
 from retrograph.resolvers.invalidate import invalidate
+from retrograph.resolvers.rewind_fleet import Rewind, confirmation, rewind_fleet
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.storage.records import NodeRef
 from retrograph.storage.store import open_store
@@ -63,10 +65,17 @@ def main(database: str, key: str, moment: str) -> None:
     event.listen(writer, "before_cursor_execute", moments.before_statement)
     event.listen(writer, "commit", moments.at_commit)
     event.listen(writer, "connect", lambda connection, _: watch(connection, moments))
-    scope = Scope(store, 1, None, frozenset(Role))
-    invalidate(scope, 1, Invalidation(NodeRef(key=key), "killed in the act"))
+    act(Scope(store, 1, None, frozenset(Role)), key)
     store.close()
     sys.stdout.write(f"{moments.statements} {moments.steps}\n")
+
+
+def act(scope: Scope, what: str) -> None:
+    if what.startswith("@"):
+        to = int(what[1:])
+        rewind_fleet(scope, 1, Rewind(to, dry_run=False, confirm=confirmation(1, to)))
+    else:
+        invalidate(scope, 1, Invalidation(NodeRef(key=what), "killed in the act"))
 
 
 def watch(connection: Any, moments: Moments) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
-from tests.tsql.catalogue import options, text_of
+from tests.tsql.catalogue import added_predicates, options, text_of
 from tests.tsql.errors import ServerError
 from tests.tsql.schema import Column, Schema, Stored
 from tests.tsql.sqlite_text import Translator
@@ -19,11 +19,13 @@ from tests.tsql.values import END_OF_TIME, instant
 
 KNOWN = frozenset(
     {
-        "CheckConstraintDefinition", "ColumnDefinition", "ColumnDefinitionBase",
+        "AlterSecurityPolicyStatement", "CheckConstraintDefinition", "ColumnDefinition",
+        "ColumnDefinitionBase",
         "ColumnWithSortOrder", "CreateFunctionStatement", "CreateIndexStatement",
         "CreateProcedureStatement", "CreateSchemaStatement", "CreateSecurityPolicyStatement",
         "CreateSequenceStatement", "CreateTableStatement", "DataCompressionOption",
         "DataTypeSequenceOption", "DefaultConstraintDefinition", "FunctionOption",
+        "IgnoreDupKeyIndexOption",
         "IndexDefinition", "NullableConstraintDefinition", "ProcedureParameter",
         "ProcedureReference", "RetentionPeriodDefinition", "ScalarExpressionSequenceOption",
         "SchemaDeclarationItemOpenjson", "SelectFunctionReturnType", "SequenceOption",
@@ -74,6 +76,7 @@ class Definitions:
         self._script = script
         self._text = Translator(script, schema)
         self.ways: dict[str, Callable[[Schema, Node], Defined]] = {
+            "AlterSecurityPolicyStatement": self._predicates,
             "CreateFunctionStatement": self._routine,
             "CreateIndexStatement": self._index,
             "CreateProcedureStatement": self._routine,
@@ -143,7 +146,8 @@ class Definitions:
         columns = _column_list(node.Columns)
         # SQLite takes no computed column into a primary key.
         key = "PRIMARY KEY" if node.IsPrimaryKey and len(columns) < 2 else "UNIQUE"
-        return f"{name}{key}" + (f" ({', '.join(columns)})" if columns else "")
+        doubles = " ON CONFLICT IGNORE" if _ignores_doubles(node) else ""
+        return f"{name}{key}" + (f" ({', '.join(columns)})" if columns else "") + doubles
 
     def _index(self, schema: Schema, node: Node) -> Defined:
         table = schema.table(_own_name(schema, node.OnName))
@@ -159,8 +163,11 @@ class Definitions:
         states = {str(o.OptionKind): str(o.OptionState) for o in node.SecurityPolicyOptions}
         if states.get("State") != "On":
             raise NotImplementedError("a security policy that is not switched on")
+        return self._predicates(schema, node)
+
+    def _predicates(self, schema: Schema, node: Node) -> Defined:
         guards, triggers = dict(schema.guards), list[str]()
-        for action in node.SecurityPredicateActions:
+        for action in added_predicates(node):
             table = schema.table(_own_name(schema, action.TargetObjectName))
             (argument,) = action.FunctionCall.Parameters
             condition = _predicate(schema, str(action.FunctionCall.FunctionName.Value))
@@ -202,6 +209,11 @@ def _column(node: Node) -> Column:
 
 def _column_list(columns: Node) -> list[str]:
     return [f"[{column_path(each.Column)[-1]}]" for each in columns]
+
+
+def _ignores_doubles(key: Node) -> bool:
+    options = [option for option in key.IndexOptions if str(option.OptionKind) == "IgnoreDupKey"]
+    return any(str(option.OptionState) == "On" for option in options)
 
 
 def _period(body: Node) -> tuple[str, str] | None:

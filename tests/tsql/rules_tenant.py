@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tests.tsql.catalogue import Catalogue
+from tests.tsql.catalogue import DIRECTORIES, Catalogue
 from tests.tsql.tree import Finding, Node, Script, column_path, kind, name_of
 
 RULE = "tenant predicate"
@@ -24,10 +24,12 @@ _BOUND = ("", "")
 class _Scope:
     """The tables of one query, by lower-case alias, and what may be taken for what.
 
-    `ties` lead from (alias, column) to what an equality makes it equal to.
+    `ties` lead from (alias, column) to what an equality makes it equal to.  `directories` are the
+    aliases of tables that name every tenant: to be one of these binds nothing.
     """
 
     tables: dict[str, str | None] = field(default_factory=dict)
+    directories: set[str] = field(default_factory=set)
     ties: dict[tuple[str, str], set[tuple[str, str]]] = field(default_factory=dict)
 
     def bound(self, start: tuple[str, str], seen: frozenset[tuple[str, str]] = frozenset()) -> bool:
@@ -143,7 +145,10 @@ def _bindable(join: Node, first: set[str], second: set[str]) -> set[str]:
 
 def _add_table(scope: _Scope, node: Node, alias: str | None, catalogue: Catalogue) -> None:
     name = name_of(node.SchemaObject)[1] if kind(node) == "NamedTableReference" else ""
-    scope.tables[(alias or name).lower()] = _guarded(node, catalogue)
+    known_as = (alias or name).lower()
+    scope.tables[known_as] = _guarded(node, catalogue)
+    if name in DIRECTORIES:
+        scope.directories.add(known_as)
 
 
 def _guarded(node: Node, catalogue: Catalogue) -> str | None:
@@ -195,7 +200,8 @@ def _place(scope: _Scope, expression: Node) -> tuple[str, str] | None:
     if alias is None:
         return None
     known = alias in scope.tables
-    if column in {"tenantid", "fleetid"} and (not known or scope.tables[alias] is None):
+    foreign = not known or (scope.tables[alias] is None and alias not in scope.directories)
+    if column in {"tenantid", "fleetid"} and foreign:
         return _BOUND
     return alias, column
 

@@ -177,6 +177,8 @@ def _json_column(item: Node) -> str:
     value = "value" if path == "$" else f"json_extract(value, '{path}')"
     if wanted in _BITS:
         return f"to_integer({value}, {_BITS[wanted]}) AS [{name}]"
+    if wanted == "DateTime2":
+        return f"as_instant({value}) AS [{name}]"
     if wanted == "NVarChar":
         most = _size(column.DataType) or 2**30
         return f"json_text({value}, {most}) COLLATE PADDED AS [{name}]"

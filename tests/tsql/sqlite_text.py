@@ -33,8 +33,11 @@ PLAIN = frozenset(
 )  # fmt: skip
 """Fragments that mean the same in both languages, once what is in them is written."""
 HINTS = frozenset(
-    {"UpdLock", "RowLock", "HoldLock", "ForceSeek", "ReadCommittedLock", "Serializable"}
-)
+    {
+        "ForceSeek", "HoldLock", "ReadCommittedLock", "ReadPast", "Rowlock", "Serializable",
+        "UpdLock",
+    }
+)  # fmt: skip
 """What SQLite, with its one writer, keeps anyway, or does not choose by."""
 _JOINS = {"Inner": "JOIN", "LeftOuter": "LEFT JOIN"}
 _COMPARISONS = {

@@ -19,6 +19,7 @@ from retrograph.storage import prepared
 from retrograph.storage.as_of import native_arms, native_keyed_arms
 from retrograph.storage.mssql_dialect import TABLES, URL
 from retrograph.storage.store import open_store
+from retrograph.storage.tables import metadata
 from tests.clock import ManualClock
 from tests.storage.tour import read_all, read_impacts, write_all
 from tests.tsql.catalogue import Catalogue
@@ -119,3 +120,11 @@ def test_every_name_is_one_of_the_schema(seen: Seen, schema: Catalogue) -> None:
                 wrong |= {table} - schema.tables.keys()
     assert wrong == set()
     assert set(TABLES.values()) <= schema.tables.keys()
+
+
+def test_every_table_of_python_has_its_columns_in_the_schema(schema: Catalogue) -> None:
+    quote = DIALECT.identifier_preparer.quote
+    for name, table in metadata.tables.items():
+        if name != "id_sequence":  # sequences are no tables here
+            columns = {quote(column.name).strip("[]") for column in table.columns}
+            assert columns - schema.tables[quote(name)].columns.keys() == set(), name

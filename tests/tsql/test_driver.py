@@ -276,6 +276,11 @@ def test_instants_go_in_and_out_exactly(moment: datetime) -> None:
     assert (as_instant("2026-03-01 00:00:00.0000015")) == as_instant("2026-03-01T00:00:00.000002")
 
 
+def test_a_claim_reads_with_its_locks(sessions: Sessions) -> None:
+    locks = "f WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) W"
+    assert rows(sessions.open(1), FLEETS.replace("f W", locks), 1) == []
+
+
 def test_the_gate_judges_what_is_sent(sessions: Sessions) -> None:
     text, recorder = "SELECT n.Id FROM Memory.Nodes AS n", sessions.server.recorder
     with pytest.raises(AssertionError, match="tenant predicate"):

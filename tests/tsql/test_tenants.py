@@ -37,9 +37,11 @@ BOUND = [
         " WHEN NOT MATCHED BY SOURCE AND n.TenantId = ? THEN DELETE;"
     ),
     "SELECT j.value FROM OPENJSON(?) AS j",
+    "SELECT t.TenantId FROM Memory.Tenants AS t ORDER BY t.TenantId",
 ]
 
 LOOSE = [
+    f"SELECT 1 FROM {NODES} JOIN Memory.Tenants AS t ON t.TenantId = n.TenantId",
     f"SELECT 1 FROM {NODES}",
     f"SELECT 1 FROM {NODES} WHERE n.TenantId = 1",
     f"SELECT 1 FROM {NODES} WHERE n.TenantId <> ?",

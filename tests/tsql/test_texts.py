@@ -12,7 +12,7 @@ from tests.tsql.texts import batches, migration_texts, query_texts
 from tests.tsql.tree import Statement, parse
 
 ON_SEVERAL_FLEETS = {"create_fleets", "move_clocks", "wait_for_clock"}
-VERSIONED = ("Edges", "Evidence", "Fleets", "NodeContents", "Nodes")
+VERSIONED = ("Edges", "Evidence", "Fleets", "NodeContents", "Nodes", "Tasks")
 
 
 def test_the_migrations_pass() -> None:
@@ -50,7 +50,7 @@ def test_what_is_versioned_and_guarded(schema: Catalogue) -> None:
     assert versioned == set(VERSIONED)
     assert schema.histories() == {f"{name}History" for name in VERSIONED}
     guarded = {name for name in schema.tables if schema.guarded(name)}
-    assert schema.tables.keys() - guarded == {"SchemaMigration"}
+    assert schema.tables.keys() - guarded == {"Leadership", "SchemaMigration", "Tenants"}
     assert schema.filtered == guarded
     assert schema.blocked == guarded - schema.histories()
 

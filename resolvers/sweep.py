@@ -1,0 +1,164 @@
+"""The sweeper: what time brings by itself, beliefs that expire and invalidations that wait.
+
+Whatever is due is due until a transaction has done it, so that any number of sweepers do it once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+from retrograph.resolvers.schedule_invalidation import execute_scheduled
+from retrograph.resolvers.scope import Role, Scope
+from retrograph.rules.cascade import Seeds
+from retrograph.rules.errors import RetrographError, RunTooLarge, StorageError
+from retrograph.rules.validity import Validity
+from retrograph.storage.cascades import RunOrder, record_run
+from retrograph.storage.expiries import EXPIRED, Expiry, due_expiries
+from retrograph.storage.scheduled import (
+    ScheduleStatus,
+    Settlement,
+    due_orders,
+    settle_scheduled,
+)
+from retrograph.storage.store import Store
+from retrograph.storage.write import Write
+
+BATCH = 200
+"""How many nodes expire in one transaction, and how many orders are looked up at once."""
+LEASE_SECONDS = 60
+_LEASE = LEASE_SECONDS * 1_000_000
+JOB = "sweep"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """How many nodes expired, and how many scheduled invalidations were run or failed."""
+
+    expired: int = 0
+    executed: int = 0
+    failed: int = 0
+
+    def __add__(self, other: Swept) -> Swept:
+        return Swept(
+            self.expired + other.expired,
+            self.executed + other.executed,
+            self.failed + other.failed,
+        )
+
+
+class Sweeper:
+    """Sweeps every fleet of every tenant, if it leads: one does among all processes.
+
+    A leader that doesn't come back within `LEASE_SECONDS` loses its lead to whoever asks then.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._holder = uuid4().hex
+        self._taken: int | None = None
+
+    def step(self) -> Swept | None:
+        """Sweeps once; None where another process leads.  A fleet that fails stops no other."""
+        total = Swept()
+        if not self._leads():
+            return None
+        for tenant_id in self._store.tenant_ids():
+            scope = Scope(self._store, tenant_id, None, frozenset(Role))
+            for fleet_id in scope.held_fleets():
+                if not self._leads():
+                    return None
+                total += _guarded(scope, fleet_id)
+        return total
+
+    def resign(self) -> None:
+        """Leaves the lead to whoever asks next."""
+        self._taken = None
+        self._store.lead(JOB, self._holder, 0)
+
+    def _leads(self) -> bool:
+        """A lease with two thirds left is not taken again: that would be a write for each fleet."""
+        now = self._store.now()
+        if self._taken is not None and 0 <= now - self._taken < _LEASE // 3:
+            return True
+        leads = self._store.lead(JOB, self._holder, _LEASE)
+        self._taken = now if leads else None
+        return leads
+
+
+def sweep_fleet(scope: Scope, fleet_id: int) -> Swept:
+    """Does all that is due in a fleet by now, in the order of its hours."""
+    swept = Swept()
+    for scheduled_id in _due_scheduled(scope, fleet_id):
+        swept += _execute(scope, fleet_id, scheduled_id)
+    for batch in _due_expiries(scope, fleet_id):
+        swept += Swept(expired=_expire(scope, fleet_id, batch))
+    return swept
+
+
+def _guarded(scope: Scope, fleet_id: int) -> Swept:
+    try:
+        return sweep_fleet(scope, fleet_id)
+    except StorageError:
+        _log.exception("sweeping fleet %s of tenant %s failed", fleet_id, scope.tenant_id)
+        return Swept()
+
+
+def _due_scheduled(scope: Scope, fleet_id: int) -> Iterator[int]:
+    """Each is settled before the next page is read."""
+    while True:
+        with scope.snapshot(fleet_id) as snapshot:
+            due = due_orders(snapshot, scope.store.now(), BATCH)
+        yield from due
+        if len(due) < BATCH:
+            return
+
+
+def _execute(scope: Scope, fleet_id: int, scheduled_id: int) -> Swept:
+    """Runs an order; one that is refused is settled as failed, by a write of its own."""
+    try:
+        scope.write(fleet_id, lambda write: execute_scheduled(write, scheduled_id))
+    except StorageError:
+        raise
+    except RetrographError as error:
+        failed = Settlement(ScheduleStatus.FAILED, None, error.code, error.message)
+        scope.write(fleet_id, lambda write: settle_scheduled(write, scheduled_id, failed))
+        return Swept(failed=1)
+    return Swept(executed=1)
+
+
+def _due_expiries(scope: Scope, fleet_id: int) -> Iterator[list[Expiry]]:
+    after: Expiry | None = None
+    while True:
+        with scope.snapshot(fleet_id) as snapshot:
+            due = due_expiries(snapshot, scope.store.now(), BATCH, after)
+        if not due:
+            return
+        after = due[-1]
+        yield due
+
+
+def _expire(scope: Scope, fleet_id: int, batch: Sequence[Expiry]) -> int:
+    """Expires nodes in one transaction; where one is refused, each in a transaction of its own."""
+    try:
+        return scope.write(fleet_id, lambda write: _expire_still_due(write, batch))
+    except RunTooLarge:
+        if len(batch) > 1:
+            return sum(_expire(scope, fleet_id, [each]) for each in batch)
+        _log.warning("node %s can't expire: its run would be too large", batch[0].node_id)
+        return 0
+
+
+def _expire_still_due(write: Write, batch: Sequence[Expiry]) -> int:
+    """Nobody else wrote since they are looked up again."""
+    before = Expiry(batch[0].at, batch[0].node_id - 1)
+    due = set(due_expiries(write.snapshot, batch[-1].at, len(batch), before))
+    mine = [each for each in batch if each in due]
+    for each in mine:
+        fallen = write.cascade(Seeds(roots={each.node_id: Validity.INVALID}))
+        record_run(write, RunOrder(each.node_id, Validity.INVALID, EXPIRED, each.at), fallen)
+    return len(mine)

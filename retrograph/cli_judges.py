@@ -1,0 +1,159 @@
+"""Judges outside of this process: a command or a webhook that is told of a task and answers.
+
+What is told is the JSON of `retrograph.resolvers.task_sheet`. The answer is a JSON object with
+`outcome` and, where wanted, `unchanged`, `confidence`, `evidence`, `note`, `by`. Whatever else
+comes is no judgement: its outcome is ERROR, with a note that says why.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import urllib.request
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from http.client import HTTPException
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from retrograph.resolvers.complete_revalidation import Completion, Outcome
+from retrograph.rules.errors import ConfigurationError
+from retrograph.storage.task_records import TaskRecord
+
+Ask = Callable[[bytes], bytes]
+"""Tells of a task, and returns the answer; raises `Failed`."""
+
+MAX_ANSWER = 1_000_000
+"""Bytes of an answer."""
+_NOTE = 500
+"""Characters that are kept of what a judge complains of."""
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "outcome": (str,),
+    "unchanged": (bool,),
+    "confidence": (int, float, type(None)),
+    "evidence": (list,),
+    "note": (str, type(None)),
+    "by": (str, type(None)),
+}
+
+
+class Failed(Exception):
+    """No judgement was reached; the text says why."""
+
+
+def command_judge(command: str, timeout: float) -> Ask:
+    """Asks a program, which is told on its standard input; no shell reads the command."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ConfigurationError(f"--exec {command!r} can't be read: {error}.") from error
+    if not words:
+        raise ConfigurationError("--exec names no program.")
+    return partial(_run, words, timeout)
+
+
+def web_judge(url: str, timeout: float) -> Ask:
+    """Asks a web server by POST."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ConfigurationError("--url must begin with http:// or https:// and name a host.")
+    return partial(_post, url, timeout)
+
+
+def judge(ask: Ask, task: TaskRecord, sheet: Mapping[str, object]) -> Completion:
+    """The judgement of a task; that there is none is the outcome ERROR."""
+    try:
+        return _completion(task, _read(ask(orjson.dumps(sheet))))
+    except Failed as failure:
+        return failed(task, str(failure))
+
+
+def failed(task: TaskRecord, why: str) -> Completion:
+    """The outcome ERROR, for this reason."""
+    note = "".join(each if each.isprintable() else " " for each in why)[-_NOTE:].strip()
+    return Completion(task.id, task.lease_token or "", Outcome.ERROR, note=note or None)
+
+
+def _run(words: list[str], timeout: float, told: bytes) -> bytes:
+    pipe = subprocess.PIPE
+    try:
+        # A session of its own: what interrupts us leaves it its time to end.
+        program = subprocess.Popen(  # noqa: S603 (whoever starts us says what to run)
+            words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+        )
+    except (OSError, ValueError) as error:
+        raise Failed(f"{words[0]} can't be started: {error}") from error
+    try:
+        answer, complaint = program.communicate(told, timeout)
+    except subprocess.TimeoutExpired as error:
+        raise Failed(f"no answer within {timeout:g} seconds") from error
+    finally:
+        _end(program)
+    if program.returncode:
+        last = complaint.decode(errors="replace")[-_NOTE:]
+        raise Failed(f"exit code {program.returncode}: {last}")
+    return answer
+
+
+def _end(program: subprocess.Popen[bytes]) -> None:
+    """Ends a program, and what it has started, if it is still running."""
+    if program.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(program.pid, signal.SIGKILL)
+        program.wait()
+    for stream in (program.stdin, program.stdout, program.stderr):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        """Follows none: tasks go where they were sent."""
+
+
+def _post(url: str, timeout: float, told: bytes) -> bytes:
+    opener = urllib.request.build_opener(_NoRedirect)
+    request = urllib.request.Request(url, told, {"content-type": "application/json"})  # noqa: S310
+    try:
+        with opener.open(request, timeout=timeout) as response:
+            return bytes(response.read(MAX_ANSWER + 1))
+    except (OSError, HTTPException, ValueError) as error:
+        raise Failed(f"{url}: {error}") from error
+
+
+def _read(answer: bytes) -> dict[str, Any]:
+    if len(answer) > MAX_ANSWER:
+        raise Failed(f"the answer has more than {MAX_ANSWER:,} bytes")
+    try:
+        found = orjson.loads(answer)
+    except orjson.JSONDecodeError as error:
+        raise Failed(f"the answer is no JSON: {answer[:100].decode(errors='replace')}") from error
+    if not isinstance(found, dict) or "outcome" not in found:
+        raise Failed("the answer is no JSON object with an outcome")
+    for name, value in found.items():
+        if name not in _TYPES:
+            raise Failed(f"the answer says {name!r}, which nobody asks for")
+        if not isinstance(value, _TYPES[name]):
+            raise Failed(f"the answer gives {name} another type")
+    if found["outcome"] not in Outcome.__members__:
+        raise Failed(f"the answer's outcome is none of {', '.join(Outcome.__members__)}")
+    return found
+
+
+def _completion(task: TaskRecord, answer: dict[str, Any]) -> Completion:
+    return Completion(
+        task.id,
+        task.lease_token or "",
+        Outcome[answer["outcome"]],
+        unchanged=answer.get("unchanged", False),
+        confidence=answer.get("confidence"),
+        evidence=answer.get("evidence", ()),
+        note=answer.get("note"),
+        by=answer.get("by"),
+    )

@@ -1,0 +1,43 @@
+"""`retrograph sweep`: does what time brings, for whoever doesn't leave that to `serve`."""
+
+from __future__ import annotations
+
+from threading import Event
+
+import click
+
+from retrograph.cli_log import configure_logging
+from retrograph.cli_options import open_scope, takes_settings
+from retrograph.resolvers.sweep import Sweeper, Swept
+from retrograph.settings import MAX_TIMEOUT, Settings
+
+
+@click.command("sweep")
+@click.option(
+    "--every",
+    metavar="SECONDS",
+    type=click.IntRange(1, MAX_TIMEOUT),
+    help="Goes on, and sweeps so often; without, it sweeps once.",
+)
+@takes_settings("database", "log_level")
+def sweep(settings: Settings, every: int | None) -> None:
+    """Expire what is past its time, and run invalidations whose hour has come; for all tenants."""
+    configure_logging(settings.log_level)
+    with open_scope(settings) as scope:
+        sweeper = Sweeper(scope.store)
+        try:
+            _tell(sweeper.step())
+            while every is not None:
+                Event().wait(every)
+                _tell(sweeper.step())
+        except KeyboardInterrupt:
+            click.echo("Stopped.")
+        finally:
+            sweeper.resign()
+
+
+def _tell(done: Swept | None) -> None:
+    if done is None:
+        click.echo("Another process sweeps.")
+    else:
+        click.echo(f"Expired {done.expired}, executed {done.executed}, failed {done.failed}.")

@@ -1,0 +1,112 @@
+"""What must hold of a fleet's tasks at every commit, checked from the tables by plain means."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from sqlalchemy import Row, Table, select
+
+from retrograph.rules.edge_type import PROPAGATING
+from retrograph.rules.validity import Validity
+from retrograph.storage.records import EventType
+from retrograph.storage.snapshot import Snapshot
+from retrograph.storage.tables import edge, node_state, outbox, task, task_gate
+from retrograph.storage.task_records import OPEN, TaskStatus
+
+UNSURE = (Validity.POTENTIALLY_STALE, Validity.DEFINITELY_STALE)
+
+
+def check_tasks(snapshot: Snapshot) -> None:
+    """Fails on the first law that the open tasks break."""
+    tasks = _rows(snapshot, task.current)
+    opened = [each for each in tasks if each.status in OPEN]
+    states = {each.id: each for each in _rows(snapshot, node_state.current)}
+    by_node = {each.node_id: each for each in opened}
+    assert len(by_node) == len(opened), "a node has two open tasks"
+    assert by_node.keys() <= states.keys()
+    unsure = {i for i, s in states.items() if s.validity in UNSURE and not s.pinned}
+    awaiting = {each.node_id for each in opened if each.awaiting}
+    assert by_node.keys() == unsure | awaiting
+    _check_readiness(snapshot, by_node)
+    _check_events(snapshot, tasks)
+
+
+def _check_readiness(snapshot: Snapshot, by_node: dict[int, Row[Any]]) -> None:
+    edges = [
+        (each.source_id, each.target_id)
+        for each in _rows(snapshot, edge.current)
+        if each.type in PROPAGATING
+        and each.source_id != each.target_id
+        and {each.source_id, each.target_id} <= by_node.keys()
+    ]
+    home = components(set(by_node), edges)
+    stored = {node: each.component_id for node, each in by_node.items()}
+    for group in _groups(home):
+        assert len({stored[node] for node in group}) == 1, group
+        assert sum(stored[n] == stored[min(group)] for n in stored) == len(group)
+        entering = any(t in group and s not in group for s, t in edges)
+        # What is left of a circle that was ready stays ready, though its members still wait.
+        waiting = {n for n in group if by_node[n].status == TaskStatus.WAITING}
+        assert entering or not waiting, (group, waiting)
+    counts = Counter(stored[t] for s, t in edges if stored[s] != stored[t])
+    gates = {each.component_id: each.blockers for each in _rows(snapshot, task_gate)}
+    assert gates == dict(counts)
+
+
+def _check_events(snapshot: Snapshot, tasks: Sequence[Row[Any]]) -> None:
+    """Whatever is ready or was judged was told to be ready; each cancellation was told once."""
+    told = Counter(
+        (each.type, each.detail)
+        for each in _rows(snapshot, outbox)
+        if each.type in {EventType.REVALIDATION_READY, EventType.REVALIDATION_CANCELLED}
+    )
+    cancelled = sum(
+        count for (kind, _), count in told.items() if kind == EventType.REVALIDATION_CANCELLED
+    )
+    assert cancelled == sum(e.status == TaskStatus.CANCELLED_SUPERSEDED for e in tasks)
+    ready = {d for kind, d in told if kind == EventType.REVALIDATION_READY}
+    for each in tasks:
+        if each.status in {TaskStatus.READY, TaskStatus.LEASED, TaskStatus.VERIFIED}:
+            assert f'{{"taskId":"{each.id}"}}' in ready, each
+
+
+def components(nodes: set[int], edges: list[tuple[int, int]]) -> dict[int, int]:
+    """Each node's component by its smallest node, found by walking both ways from each (slow)."""
+    if len(nodes) > 300:
+        pytest.fail("too many open tasks for a plain check")
+    ahead: dict[int, set[int]] = {node: set() for node in nodes}
+    for source, target in edges:
+        ahead[source].add(target)
+    reached = {node: _reached(node, ahead) for node in nodes}
+    return {
+        node: min({node, *(other for other in reached[node] if node in reached[other])})
+        for node in nodes
+    }
+
+
+def _reached(start: int, ahead: dict[int, set[int]]) -> set[int]:
+    found: set[int] = set()
+    left = [start]
+    while left:
+        for each in ahead[left.pop()] - found:
+            found.add(each)
+            left.append(each)
+    return found
+
+
+def _groups(home: dict[int, int]) -> list[set[int]]:
+    found: dict[int, set[int]] = {}
+    for node, leader in home.items():
+        found.setdefault(leader, set()).add(node)
+    return list(found.values())
+
+
+def _rows(snapshot: Snapshot, table: Table) -> Sequence[Row[Any]]:
+    return snapshot.connection.execute(
+        select(table).where(
+            table.c.tenant_id == snapshot.tenant_id, table.c.fleet_id == snapshot.fleet_id
+        )
+    ).all()
