@@ -1,6 +1,6 @@
 """Tables as of an instant: the one construct in which the engines' time travel differs.
 
-`arms` gives the places where versions visible at a snapshot's instant live.  A statement is built
+A profile's `arms` are the places where versions visible at an instant live.  A statement is built
 once per arm and the arms are joined by UNION ALL (an engine with native `FOR SYSTEM_TIME AS OF`
 gives a single arm).  On SQLite the arms are explicit because its planner materialises a UNION ALL
 view before it joins.
@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     CompoundSelect,
     FromClause,
     Select,
     Table,
     TableClause,
+    bindparam,
     column,
     func,
     literal,
@@ -32,9 +34,10 @@ from sqlalchemy.sql.visitors import InternalTraversal
 
 from retrograph.storage.aside import aside
 from retrograph.storage.mssql_dialect import Compiler
-from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import Versioned
 
+TENANT = bindparam("tenant_id", type_=BigInteger)
+"""The tenant of a statement: every one carries it, for every table that it reads."""
 Instant = int | ColumnElement[int]
 """An instant in a statement: its microseconds, or the parameter that will carry them."""
 
@@ -50,20 +53,6 @@ class Arm:
     def c(self) -> Any:
         """The columns of the arm's table."""
         return self.table.c
-
-
-def arms(snapshot: Snapshot, versioned: Versioned) -> list[Arm]:
-    """The arms of a read by any column: a range of the history is filtered by both bounds."""
-    return snapshot.profile.arms(versioned, snapshot.instant, current=snapshot.current)
-
-
-def keyed_arms(snapshot: Snapshot, versioned: Versioned, key: ColumnElement[int]) -> list[Arm]:
-    """The arms of a read by id, where `key` is the id column of a table that drives the join.
-
-    A node may have any number of versions after the instant, so the history is entered by one
-    seek: the version that closes first after the instant.
-    """
-    return snapshot.profile.keyed_arms(versioned, snapshot.instant, key, current=snapshot.current)
 
 
 def over_arms(
@@ -100,7 +89,7 @@ def paired_keyed_arms(
     later = closed.alias("later")
     first = (
         select(func.min(later.c.valid_to))
-        .where(later.c.id == key, later.c.valid_to > instant)
+        .where(later.c.id == key, later.c.valid_to > instant, aside(later.c.tenant_id) == TENANT)
         .correlate_except(later)
         .scalar_subquery()
     )

@@ -14,7 +14,7 @@ from typing import Any, Concatenate, ParamSpec
 
 from sqlalchemy import BigInteger, ColumnElement, Executable, bindparam
 
-from retrograph.storage.as_of import Arm
+from retrograph.storage.as_of import TENANT, Arm
 from retrograph.storage.aside import aside
 from retrograph.storage.profile import Profile
 from retrograph.storage.snapshot import Snapshot
@@ -22,7 +22,6 @@ from retrograph.storage.tables import Versioned
 
 P = ParamSpec("P")
 
-TENANT = bindparam("tenant_id", type_=BigInteger)
 FLEET = bindparam("fleet_id", type_=BigInteger)
 INSTANT: ColumnElement[int] = bindparam("instant")
 """Takes the type of the column it is compared with: an integer, or a period's own type."""
@@ -37,11 +36,11 @@ class Frame:
     profile: Profile = field(compare=False, repr=False)
 
     def arms(self, versioned: Versioned) -> list[Arm]:
-        """See `retrograph.storage.as_of.arms`."""
+        """See `retrograph.storage.profile.Profile.arms`."""
         return self.profile.arms(versioned, INSTANT, current=self.current)
 
     def keyed_arms(self, versioned: Versioned, key: ColumnElement[int]) -> list[Arm]:
-        """See `retrograph.storage.as_of.keyed_arms`."""
+        """See `retrograph.storage.profile.Profile.keyed_arms`."""
         return self.profile.keyed_arms(versioned, INSTANT, key, current=self.current)
 
 

@@ -73,12 +73,16 @@ class Profile(Protocol):
         """
 
     def arms(self, versioned: Versioned, instant: Instant, *, current: bool) -> list[Arm]:
-        """See `retrograph.storage.as_of.arms`."""
+        """The arms of a read by any column: a range of the history is filtered by both bounds."""
 
     def keyed_arms(
         self, versioned: Versioned, instant: Instant, key: ColumnElement[int], *, current: bool
     ) -> list[Arm]:
-        """See `retrograph.storage.as_of.keyed_arms`."""
+        """The arms of a read by id, where `key` is the id column of a table that drives the join.
+
+        A row may have any number of versions after the instant, so the history is entered by one
+        seek: the version that closes first after the instant.
+        """
 
     def load_graph(self, snapshot: Snapshot) -> Graph:
         """The whole graph of a fleet at a snapshot's instant."""

@@ -26,7 +26,14 @@ CONTRACT = {
     "Mutation": {Role.CONTROLLER, Role.ADMIN},
 }
 """Who may what by the contract, where an operation is no exception."""
-EXCEPTIONS: Mapping[str, set[Role] | None] = {"Query.viewer": None}
+WORKERS = {Role.WORKER, Role.ADMIN}
+EXCEPTIONS: Mapping[str, set[Role] | None] = {
+    "Query.viewer": None,
+    "Mutation.claimRevalidations": WORKERS,
+    "Mutation.completeRevalidation": WORKERS,
+    "Mutation.extendLease": WORKERS,
+    "Mutation.rewindFleet": {Role.ADMIN},
+}
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ def test_what_the_server_refuses_is_refused(
         ("SELECT CHECKSUM(1)", "checksum"),
         ("SELECT ? + N'x'", r"\+ of texts"),
         ("SELECT 1 INTO #X", "INTO"),
-        (FLEETS.replace("f W", "f WITH (READPAST) W"), "ReadPast"),
+        (FLEETS.replace("f W", "f WITH (NOLOCK) W"), "NoLock"),
         ("SELECT 1 FROM #A AS a FULL JOIN #B AS b ON a.Id = b.Id", "Full"),
         ("SELECT 1 FROM #X AS a OUTER APPLY (SELECT 2 AS y) AS b", "OuterApply"),
         ("SELECT CONVERT(VARCHAR(10), SYSUTCDATETIME(), 120)", "style 120"),
