@@ -20,7 +20,7 @@ from tests.shared import ROOT
 
 COMMAND = [sys.executable, "-W", "error", "-m", "retrograph.cli"]
 OURS = logging.getLogger("retrograph")
-PATIENCE = 60
+PATIENCE = 300
 """Seconds after which a process that says nothing is taken for dead."""
 
 
