@@ -20,7 +20,7 @@ from retrograph.storage.tables import metadata
 
 Line = tuple[str, dict[str, Any]]
 
-NOT_DATA = ("fleet", "id_sequence", "run")
+NOT_DATA = ("fleet", "id_sequence", "leadership", "run")
 """Tables that an import may move without changing the graph or its events."""
 
 
