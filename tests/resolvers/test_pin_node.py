@@ -25,7 +25,8 @@ def test_a_pin_changes_nothing_but_the_pin(memory: Memory) -> None:
     assert (done.node.pinned, done.node.pin_reason) == (True, "we know better")
     assert done.node.validity is done.node.projected is Validity.POTENTIALLY_STALE
     assert done.node.valid_from == done.instant == done.node.as_of
-    assert (done.run, memory.runs(), memory.events()) == (None, [], [])
+    assert (done.run, memory.runs(), memory.told(done.instant)) == (None, [], [])
+    assert memory.work_told(done.instant) == [("REVALIDATION_CANCELLED", "a")]
 
 
 @pytest.mark.parametrize("pinned", [True, False])
@@ -101,8 +102,9 @@ def test_unpinning_gives_the_node_what_was_left_on_it_as_a_run(memory: Memory) -
     assert not done.node.pinned
     assert done.node.validity is done.node.projected is Validity.DEFINITELY_STALE
     assert (done.node.run_id, done.node.run_ordinal) == (run.id, 0)
-    assert len(memory.events()) == events + 1
+    assert len(memory.events()) == events + 2
     assert memory.told(done.instant) == [("NODE_STALE", "b")]
+    assert memory.work_told(done.instant) == [("REVALIDATION_READY", "b")]
 
 
 def test_unpinning_a_node_nothing_happened_to_is_no_run(memory: Memory) -> None:
