@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from sqlalchemy import Row, Table, select
 
 from retrograph.rules.edge_type import PROPAGATING
@@ -44,13 +43,14 @@ def _check_readiness(snapshot: Snapshot, by_node: dict[int, Row[Any]]) -> None:
     ]
     home = components(set(by_node), edges)
     stored = {node: each.component_id for node, each in by_node.items()}
-    for group in _groups(home):
+    sizes = Counter(stored.values())
+    entered = {home[t] for s, t in edges if home[s] != home[t]}
+    for leader, group in _groups(home).items():
         assert len({stored[node] for node in group}) == 1, group
-        assert sum(stored[n] == stored[min(group)] for n in stored) == len(group)
-        entering = any(t in group and s not in group for s, t in edges)
+        assert sizes[stored[leader]] == len(group)
         # What is left of a circle that was ready stays ready, though its members still wait.
         waiting = {n for n in group if by_node[n].status == TaskStatus.WAITING}
-        assert entering or not waiting, (group, waiting)
+        assert leader in entered or not waiting, (group, waiting)
     counts = Counter(stored[t] for s, t in edges if stored[s] != stored[t])
     gates = {each.component_id: each.blockers for each in _rows(snapshot, task_gate)}
     assert gates == dict(counts)
@@ -74,34 +74,47 @@ def _check_events(snapshot: Snapshot, tasks: Sequence[Row[Any]]) -> None:
 
 
 def components(nodes: set[int], edges: list[tuple[int, int]]) -> dict[int, int]:
-    """Each node's component by its smallest node, found by walking both ways from each (slow)."""
-    if len(nodes) > 300:
-        pytest.fail("too many open tasks for a plain check")
-    ahead: dict[int, set[int]] = {node: set() for node in nodes}
+    """Each node's strongly connected component, by one node of it (Kosaraju's two passes)."""
+    ahead: dict[int, list[int]] = {node: [] for node in nodes}
+    back: dict[int, list[int]] = {node: [] for node in nodes}
     for source, target in edges:
-        ahead[source].add(target)
-    reached = {node: _reached(node, ahead) for node in nodes}
-    return {
-        node: min({node, *(other for other in reached[node] if node in reached[other])})
-        for node in nodes
-    }
+        ahead[source].append(target)
+        back[target].append(source)
+    home: dict[int, int] = {}
+    for leader in reversed(_finished(ahead)):
+        left = [leader]
+        while left:
+            node = left.pop()
+            if node not in home:
+                home[node] = leader
+                left += back[node]
+    return home
 
 
-def _reached(start: int, ahead: dict[int, set[int]]) -> set[int]:
-    found: set[int] = set()
-    left = [start]
-    while left:
-        for each in ahead[left.pop()] - found:
-            found.add(each)
-            left.append(each)
-    return found
+def _finished(ahead: dict[int, list[int]]) -> list[int]:
+    """The nodes in the order in which a walk in depth leaves them."""
+    seen: set[int] = set()
+    done: list[int] = []
+    for start, first in ahead.items():
+        left = [] if start in seen else [(start, iter(first))]
+        seen.add(start)
+        while left:
+            node, more = left[-1]
+            onward = next((each for each in more if each not in seen), None)
+            if onward is None:
+                done.append(node)
+                left.pop()
+            else:
+                seen.add(onward)
+                left.append((onward, iter(ahead[onward])))
+    return done
 
 
-def _groups(home: dict[int, int]) -> list[set[int]]:
+def _groups(home: dict[int, int]) -> dict[int, set[int]]:
     found: dict[int, set[int]] = {}
     for node, leader in home.items():
         found.setdefault(leader, set()).add(node)
-    return list(found.values())
+    return found
 
 
 def _rows(snapshot: Snapshot, table: Table) -> Sequence[Row[Any]]:
