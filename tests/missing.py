@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from importlib import import_module
+from types import ModuleType
 from typing import NoReturn
 
 import pytest
@@ -15,12 +17,23 @@ NODE = ROOT / "tests" / "node"
 
 
 def missing(what: str, remedy: str) -> NoReturn:
-    """Skip the test, but fail it under CI; `remedy` is a package of Debian or what to do."""
+    """Skip the test, but fail it under CI; `remedy` is a package of Debian or what to do.
+
+    A module that calls this while it is imported skips the whole file of tests that needs it.
+    """
     advice = remedy if " " in remedy else f"On Debian or Ubuntu: apt install {remedy}"
     reason = f"{what} is missing. {advice}"
     if os.environ.get("CI"):
         pytest.fail(reason)
-    pytest.skip(reason)
+    pytest.skip(reason, allow_module_level=True)
+
+
+def driver_manager() -> ModuleType:
+    """Return the bridge to ODBC, which can't be imported where no driver manager is installed."""
+    try:
+        return import_module("pyodbc")
+    except ImportError:
+        missing("the driver manager of ODBC", "unixodbc")
 
 
 def program(name: str, package: str) -> str:

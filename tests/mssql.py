@@ -9,14 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyodbc
 import pytest
 from sqlalchemy import make_url
 
 from retrograph.storage import mssql_profile
 from retrograph.storage.mssql_driver import connection_string, driver_for
 from tests.clock import ManualClock
-from tests.missing import missing
+from tests.missing import driver_manager
 from tests.tsql import runtime
 from tests.tsql.database import SteadyClock
 from tests.tsql.driver import Driver, Server
@@ -54,10 +53,9 @@ class StandIn:
 
 @contextmanager
 def standing_in(folder: Path) -> Iterator[StandIn]:
-    """Lets the profile reach a stand-in; skips aloud without the parser, but fails under CI."""
-    reason = runtime.missing()
-    if reason is not None:
-        missing("ScriptDom, the parser of SQL Server,", reason)
+    """Lets the profile reach a stand-in; skips aloud without what it needs, but fails under CI."""
+    driver_manager()
+    runtime.need_parser()
     server, driver = Server(folder, Recorder(read_schema(migration_texts()))), Driver()
     driver.add(HOST, server)
     with pytest.MonkeyPatch.context() as patch:
@@ -85,9 +83,8 @@ class SqlServer:
             self._execute(ALONE.format(name), DROP.format(name))
 
     def _execute(self, *statements: str) -> None:
-        url = make_url(self.url)
-        string = connection_string(url, driver_for(url, pyodbc))
-        connection = pyodbc.connect(string, autocommit=True)
+        url, odbc = make_url(self.url), driver_manager()
+        connection = odbc.connect(connection_string(url, driver_for(url, odbc)), autocommit=True)
         try:
             for statement in statements:
                 connection.execute(statement)

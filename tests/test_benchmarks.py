@@ -22,7 +22,9 @@ TINY_FILE = (
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
-def test_it_runs(name: str, tmp_path: Path) -> None:
+def test_it_runs(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    if name == "mariadb":
+        request.getfixturevalue("mariadb_server")
     file = tmp_path / "graph.jsonl"
     file.write_text("".join(f"{json.dumps(line)}\n" for line in TINY_FILE))
     rows = list(BENCHMARKS[name](tmp_path, replace(TINY, file=file)))

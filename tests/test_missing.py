@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.command import PATIENCE, environment
 from tests.missing import browser, node_script, program
+from tests.shared import ROOT
 
 
 def test_a_missing_program_skips_on_a_user_s_machine(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,3 +56,43 @@ def test_missing_packages_of_node_are_made_by_make(monkeypatch: pytest.MonkeyPat
 
     with pytest.raises(pytest.fail.Exception, match="make tests/node/node_modules/"):
         node_script("some.mjs")
+
+
+BARE = """
+import sys
+for name in ("pyodbc", "clr_loader", "dotnetcore2", "mssqlcli", "pythonnet"):
+    sys.modules[name] = None  # as where its shared libraries are missing, or it itself
+"""
+
+
+def run_bare(folder: Path, ci: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Runs tests as where neither a driver manager nor the parser is installed."""
+    (folder / "bare.py").write_text(BARE)
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "bare", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, *words],
+        cwd=ROOT,
+        env=environment(PYTHONPATH=f"{ROOT}{os.pathsep}{folder}", CI=ci),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert "the driver manager of ODBC is missing" in done.stdout, done.stdout + done.stderr
+    assert "apt install unixodbc" in done.stdout
+    return done
+
+
+def test_a_machine_without_drivers_and_parser_runs_the_rest(tmp_path: Path) -> None:
+    chosen = "test_staleness or test_sessions or test_servers or test_mssql_errors or test_planted"
+    top = [str(file) for file in (ROOT / "tests").glob("test_*.py")]
+    done = run_bare(tmp_path, "", "tests/storage", "tests/tsql", *top, "-k", chosen)
+    assert done.returncode == 0, done.stdout
+    assert "the parser of SQL Server (by clr_loader" in done.stdout
+    assert re.search(r"=+ [1-9]\d* passed, [1-9]\d* skipped", done.stdout)
+
+
+@pytest.mark.parametrize("name", ["test_mssql_errors", "test_staleness"])
+def test_a_machine_without_drivers_and_parser_fails_under_ci(tmp_path: Path, name: str) -> None:
+    """Where a file needs them, and where some of its tests do."""
+    assert run_bare(tmp_path, "true", f"tests/storage/{name}.py").returncode

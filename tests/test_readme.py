@@ -11,6 +11,7 @@ from retrograph.rules import errors
 from retrograph.settings import Settings, flag_of
 from tests.command import retrograph
 from tests.demo import Demo, serving_demo
+from tests.missing import program
 from tests.shared import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -22,6 +23,7 @@ TOKEN = BLOCKS[0].splitlines()[0]
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     """A freshly made demo, in a folder of its own."""
+    program("curl", "curl")
     with serving_demo(tmp_path_factory.mktemp("readme")) as running:
         yield running
 

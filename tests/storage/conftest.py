@@ -9,7 +9,7 @@ import pytest
 from retrograph.storage.store import open_store
 from tests.clock import ManualClock
 from tests.conftest import ENGINES, empty_database
-from tests.servers import MariaDBServer
+from tests.servers import MariaDBServer, need_driver
 from tests.storage.world import World
 
 SEEDS = range(5)
@@ -20,6 +20,12 @@ WORLDS = [
     for engine in ENGINES
     for seed in SEEDS
 ]
+
+
+@pytest.fixture
+def mariadb_driver() -> None:
+    """MariaDB's driver, for clients of servers that aren't there."""
+    need_driver()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-import pyodbc
+from tests.odbc import pyodbc
 
 NOW = datetime(2026, 5, 1, 12, 0, 0, 123_456)  # noqa: DTZ001 (as drivers give it)
 STEP = timedelta(microseconds=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pyodbc
 import pytest
 from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
@@ -17,6 +16,7 @@ from retrograph.rules.errors import (
     StorageError,
 )
 from retrograph.storage.mariadb_errors import is_deadlock, is_gone, meaning_of
+from tests.odbc import pyodbc
 
 URL = make_url("mariadb+pyodbc://reader:geheim@db.example:3307/memory")
 

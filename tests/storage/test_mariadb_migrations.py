@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from subprocess import PIPE, Popen
 
-import pyodbc
 import pytest
 
 from retrograph.resolvers.scope import Role, Scope
@@ -21,6 +20,7 @@ from retrograph.storage.mariadb_migrations import statements
 from retrograph.storage.store import open_store
 from tests.command import COMMAND, PATIENCE, environment
 from tests.memory import Memory
+from tests.odbc import pyodbc
 from tests.servers import MariaDBServer
 from tests.shared import ROOT
 from tests.storage.mariadb import (

@@ -7,7 +7,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pyodbc
 import pytest
 from sqlalchemy import text
 
@@ -29,6 +28,7 @@ from retrograph.storage.writer import MOST_TRIES
 from tests.consistency import assert_consistent
 from tests.dump import dump
 from tests.memory import Memory
+from tests.odbc import pyodbc
 from tests.planting import new_node, plant_edges, plant_nodes
 from tests.servers import MariaDBServer, running_mariadb
 from tests.shared import ROOT
@@ -43,11 +43,13 @@ from tests.storage.stalling import PATIENCE as TEST_PATIENCE
 from tests.storage.stalling import Stalled
 
 
+@pytest.mark.usefixtures("mariadb_driver")
 def test_a_server_that_is_not_there() -> None:
     address = f"mariadb+pyodbc://root:{WORDS}@127.0.0.1:1/memory"
     refused(DatabaseUnavailable, lambda: open_store(address), "127.0.0.1", "start it")
 
 
+@pytest.mark.usefixtures("mariadb_driver")
 def test_a_host_that_is_not_there() -> None:
     address = f"mariadb+pyodbc://root:{WORDS}@nowhere.invalid/memory"
     refused(DatabaseUnavailable, lambda: open_store(address), "nowhere.invalid", "check host")

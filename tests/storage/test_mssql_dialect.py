@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-import pyodbc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,6 +28,7 @@ from retrograph.storage.periods import bare_place
 from retrograph.storage.prepared import INSTANT
 from retrograph.storage.same_text import has_prefix, same_text
 from retrograph.storage.tables import Moment, Period, evidence, fleet, node, node_state
+from tests.odbc import pyodbc
 
 DIALECT = create_engine(URL, module=pyodbc).dialect
 

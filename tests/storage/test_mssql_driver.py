@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pyodbc
 import pytest
 from sqlalchemy import make_url
 
@@ -21,6 +20,7 @@ from retrograph.storage.mssql_driver import (
     shipped_driver,
 )
 from retrograph.storage.store import open_store
+from tests.odbc import pyodbc
 
 URL = make_url("mssql+pyodbc://reader:ge}heim@db.example:1444/memory?Encrypt=strict")
 LIBRARY = "libs/linux/{}/x86_64/lib/libmsodbcsql-18.{}.so.2.1"

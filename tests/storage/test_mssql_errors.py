@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pyodbc
 import pytest
 from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
@@ -20,6 +19,7 @@ from retrograph.rules.errors import (
     StorageError,
 )
 from retrograph.storage.mssql_errors import is_gone, is_passing, meaning_of, numbers_of
+from tests.odbc import pyodbc
 from tests.storage.odbc_script import failure
 
 URL = make_url("mssql+pyodbc://reader:geheim@db.example:1444/memory")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
-import pyodbc
-
+from tests.missing import driver_manager
 from tests.tsql.errors import ServerError, gone, told
 from tests.tsql.recorder import Recorder
 from tests.tsql.session import Result, Session
@@ -15,7 +14,8 @@ from tests.tsql.values import bound, fetched
 
 MOST_PARAMETERS = 2_100
 DRIVER_NAME = "libmsodbcsql-18.5.so.1.1"
-_INFO = {pyodbc.SQL_DRIVER_NAME: DRIVER_NAME, pyodbc.SQL_DBMS_NAME: "Microsoft SQL Server"}
+_SQL_DRIVER_NAME, _SQL_DBMS_NAME = 6, 17
+_INFO = {_SQL_DRIVER_NAME: DRIVER_NAME, _SQL_DBMS_NAME: "Microsoft SQL Server"}
 
 
 class Row(tuple[Any, ...]):
@@ -79,7 +79,7 @@ class Connection:
     def close(self) -> None:
         """Ends the session; closing twice is an error, as it is for pyodbc."""
         if self.closed:
-            raise pyodbc.ProgrammingError("The connection has been closed.")
+            raise driver_manager().ProgrammingError("The connection has been closed.")
         self.closed = True
         self._session.close()
 
@@ -100,7 +100,7 @@ class Connection:
         """Records a text, has it judged, and runs it."""
         self._check()
         if sql.count("?") < len(values):
-            raise pyodbc.ProgrammingError(
+            raise driver_manager().ProgrammingError(
                 "HY000", f"The SQL contains fewer markers than the {len(values)} parameters."
             )
         if len(values) > MOST_PARAMETERS:
@@ -121,7 +121,7 @@ class Connection:
 
     def _check(self) -> None:
         if self.closed:
-            raise pyodbc.ProgrammingError("Attempt to use a closed connection.")
+            raise driver_manager().ProgrammingError("Attempt to use a closed connection.")
         if not self._alive():
             raise gone()
 
@@ -221,12 +221,12 @@ class Cursor:
 
     def _check(self) -> None:
         if self._closed:
-            raise pyodbc.ProgrammingError("Attempt to use a closed cursor.")
+            raise driver_manager().ProgrammingError("Attempt to use a closed cursor.")
 
     def _check_rows(self) -> None:
         self._check()
         if self._now.names is None:
-            raise pyodbc.ProgrammingError("No results.  Previous SQL was not a query.")
+            raise driver_manager().ProgrammingError("No results.  Previous SQL was not a query.")
 
 
 def _type_of(value: Any) -> str:

@@ -11,8 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pyodbc
-
+from tests.missing import driver_manager
 from tests.tsql.connection import Connection
 from tests.tsql.database import Database, ServerClock
 from tests.tsql.errors import ServerError, told
@@ -57,7 +56,7 @@ class Driver:
         self._servers: dict[str, Server] = {}
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(pyodbc, name)
+        return getattr(driver_manager(), name)
 
     def add(self, host: str, server: Server) -> None:
         """Lets connections to `host` reach a server."""
@@ -68,12 +67,9 @@ class Driver:
         parts = parts_of(connection_string)
         server = self._servers.get(re.split(r"[,:]", parts["server"].removeprefix("tcp:"))[0])
         if server is None:
-            return pyodbc.connect(connection_string, autocommit=autocommit)
+            return driver_manager().connect(connection_string, autocommit=autocommit)
         if not server.running:
-            refused: pyodbc.Error = pyodbc.OperationalError(
-                "08001", f"{_REFUSED} (SQLDriverConnect)"
-            )
-            raise refused
+            raise driver_manager().OperationalError("08001", f"{_REFUSED} (SQLDriverConnect)")
         return server.connect(parts.get("database", "master"), autocommit=autocommit)
 
 

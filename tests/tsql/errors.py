@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from typing import TYPE_CHECKING
 
-import pyodbc
+from tests.missing import driver_manager
+
+if TYPE_CHECKING:
+    import pyodbc
 
 PREFIX = "[Microsoft][ODBC Driver 18 for SQL Server][SQL Server]"
 
@@ -25,13 +29,13 @@ _STATES = {
     18456: "28000",
 }
 _CLASSES = {
-    "08": pyodbc.OperationalError,
-    "22": pyodbc.DataError,
-    "23": pyodbc.IntegrityError,
-    "24": pyodbc.ProgrammingError,
-    "25": pyodbc.ProgrammingError,
-    "28": pyodbc.InterfaceError,
-    "42": pyodbc.ProgrammingError,
+    "08": "OperationalError",
+    "22": "DataError",
+    "23": "IntegrityError",
+    "24": "ProgrammingError",
+    "25": "ProgrammingError",
+    "28": "InterfaceError",
+    "42": "ProgrammingError",
 }
 _NUMBERS = {
     "UNIQUE constraint failed": 2627,
@@ -58,14 +62,15 @@ def told(error: ServerError) -> pyodbc.Error:
     """The error as the driver raises it."""
     state = _STATES.get(error.number, "42000")
     text = f"[{state}] {PREFIX}{error.message} ({error.number}) (SQLExecDirectW)"
-    found: pyodbc.Error = _CLASSES.get(state[:2], pyodbc.Error)(state, text)
+    kind = getattr(driver_manager(), _CLASSES.get(state[:2], "Error"))
+    found: pyodbc.Error = kind(state, text)
     return found
 
 
 def gone() -> pyodbc.Error:
     """What the driver tells where no server answers."""
     text = "[08S01] [Microsoft][ODBC Driver 18 for SQL Server]Communication link failure (0)"
-    error: pyodbc.Error = pyodbc.OperationalError("08S01", f"{text} (SQLExecDirectW)")
+    error: pyodbc.Error = driver_manager().OperationalError("08S01", f"{text} (SQLExecDirectW)")
     return error
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyodbc
 import pytest
 from sqlalchemy import Engine, Executable, TextClause, create_engine, event
 from sqlalchemy.sql import ClauseElement
@@ -21,6 +20,7 @@ from retrograph.storage.mssql_dialect import TABLES, URL
 from retrograph.storage.store import open_store
 from retrograph.storage.tables import metadata
 from tests.clock import ManualClock
+from tests.odbc import pyodbc
 from tests.storage.tour import read_all, read_impacts, write_all
 from tests.tsql.catalogue import Catalogue
 from tests.tsql.gate import check

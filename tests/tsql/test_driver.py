@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 from threading import Thread
 from typing import Any
 
-import pyodbc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from retrograph.rules.instant import format_instant
+from tests.odbc import pyodbc
 from tests.tsql.catalogue import Catalogue
 from tests.tsql.sessions import (
     FLEET,
