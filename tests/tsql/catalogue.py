@@ -14,22 +14,29 @@ DIRECTORIES = frozenset({"Tenants"})
 
 @dataclass(slots=True)
 class Table:
-    """A table of the schema Memory; `columns` are the texts of their types by name, in order."""
+    """A table of the schema Memory; `columns` are the texts of their types by name, in order.
+
+    One with a period keeps a history, named and kept for as long as `history` and `kept` say.
+    """
 
     name: str
     columns: dict[str, str]
     script: Script
     node: Node
     history: str | None = None
+    kept: str = ""
+    period: bool = False
     constraints: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A clustered or other index on a table, with its columns in order."""
+    """A clustered or other index on a table, with its columns in order; `included` come beside."""
 
+    name: str
     table: str
     columns: tuple[str, ...]
+    included: frozenset[str]
     clustered: bool
     compressed: bool
 
@@ -63,6 +70,12 @@ def catalogue(scripts: Iterable[Script]) -> Catalogue:
     for script in scripts:
         for node in script.all("CreateTableStatement"):
             _add_table(found, script, node)
+        for node in script.all("AlterTableSetStatement"):
+            _version(found.tables[name_of(node.SchemaObjectName)[1]], node)
+        for node in script.all("AlterTableAddTableElementStatement"):
+            columns = {str(c.ColumnIdentifier.Value): c for c in node.Definition.ColumnDefinitions}
+            table = found.tables[name_of(node.SchemaObjectName)[1]]
+            table.columns |= {name: _type(column) for name, column in columns.items()}
         for node in script.all("CreateIndexStatement"):
             found.indexes.append(_index(node))
         for node in script.all("CreateSecurityPolicyStatement"):
@@ -108,10 +121,18 @@ def _add_table(found: Catalogue, script: Script, node: Node) -> None:
     for column in columns:
         named = (c for c in column.Constraints if kind(c) != "NullableConstraintDefinition")
         table.constraints += len(list(named)) + (column.DefaultConstraint is not None)
-    for option in options(node, "SystemVersioningTableOption"):
-        if option.HistoryTable is not None:
-            table.history = name_of(option.HistoryTable)[1]
+    table.period = node.Definition.SystemTimePeriod is not None
+    _version(table, node)
     found.tables[name] = table
+
+
+def _version(table: Table, node: Node) -> None:
+    """What a statement says of the history of a table, if it says anything."""
+    for option in options(node, "SystemVersioningTableOption"):
+        off, kept = str(option.OptionState) == "Off", option.RetentionPeriod
+        named = None if off or option.HistoryTable is None else name_of(option.HistoryTable)[1]
+        table.history = named
+        table.kept = "" if off or kept is None else f"{kept.Duration.Value} {kept.Units}"
 
 
 def _type(column: Node) -> str:
@@ -131,7 +152,9 @@ def _index(node: Node) -> Index:
         kind(option) == "DataCompressionOption" and str(option.CompressionLevel) == "Page"
         for option in node.IndexOptions
     )
-    return Index(name_of(node.OnName)[1], columns, bool(node.Clustered), compressed)
+    included = frozenset(column_path(column)[-1] for column in node.IncludeColumns)
+    on, clustered = name_of(node.OnName)[1], bool(node.Clustered)
+    return Index(str(node.Name.Value), on, columns, included, clustered, compressed)
 
 
 def _add_predicates(found: Catalogue, node: Node) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from tests.tsql import rules_dialect, rules_query, rules_schema, rules_tenant
+from tests.tsql import rules_access, rules_dialect, rules_query, rules_schema, rules_tenant
 from tests.tsql.catalogue import Catalogue, catalogue
 from tests.tsql.tree import Finding, Script, Statement, parse
 
@@ -14,6 +14,7 @@ RULES: tuple[Rule, ...] = (
     rules_schema.whole_numbers,
     rules_schema.instants,
     rules_schema.types,
+    rules_schema.texts,
     rules_schema.versioning,
     rules_schema.truncation,
     rules_dialect.functions,
@@ -23,6 +24,9 @@ RULES: tuple[Rule, ...] = (
     rules_query.column_names,
     rules_query.groups,
     rules_query.recursions,
+    rules_access.dynamic,
+    rules_access.table_names,
+    rules_access.locks,
     rules_tenant.predicates,
 )
 

@@ -11,6 +11,8 @@ _JSON_COLUMN = "SchemaDeclarationItemOpenjson"
 _COLUMNS = ("ColumnDefinition", _JSON_COLUMN, "ProcedureParameter")
 _OTHER_INSTANTS = {"DateTime", "SmallDateTime", "DateTimeOffset"}
 _RETIRED = {"Text", "NText", "Image"}
+_TEXTS = {"NChar", "NVarChar"}
+_NARROW_TEXTS = {"Char", "VarChar"}
 
 
 def whole_numbers(script: Script, catalogue: Catalogue) -> Iterator[Finding]:
@@ -42,6 +44,16 @@ def types(script: Script, catalogue: Catalogue) -> Iterator[Finding]:
             yield script.finding("type", node, f"{_sql_type(node)} is retired")
 
 
+def texts(script: Script, catalogue: Catalogue) -> Iterator[Finding]:
+    """Texts are of Unicode, and compared alike whatever the database or tempdb would say."""
+    for node in script.all("ColumnDefinition"):
+        named, name = _sql_type(node.DataType), _column_name(node)
+        if named in _NARROW_TEXTS:
+            yield script.finding("text", node, f"{name} loses characters; write N{named.upper()}")
+        elif named in _TEXTS and node.Collation is None:
+            yield script.finding("text", node, f"{name} must name its COLLATE")
+
+
 def versioning(script: Script, catalogue: Catalogue) -> Iterator[Finding]:
     """Versioning names the schema of its history, checks it, and states how long it is kept."""
     for statement in script.all("CreateTableStatement", "AlterTableSetStatement"):
@@ -69,8 +81,13 @@ def truncation(script: Script, catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def histories(catalogue: Catalogue) -> Iterator[Finding]:
-    """A history has the columns of its table and no constraint, and can be aged."""
+    """A history has the columns of its table and no constraint, and can be aged.
+
+    What has a period keeps one: a migration that switches it off has to switch it on again.
+    """
     for table in catalogue.tables.values():
+        if table.period and table.history is None:
+            yield _at(table, "history table", f"the versioning of {table.name} stays off")
         if table.history is not None:
             yield from _history(catalogue, table)
 

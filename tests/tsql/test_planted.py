@@ -9,8 +9,11 @@ from tests.tsql.gate import check, check_schema
 from tests.tsql.texts import migration_texts
 from tests.tsql.tree import Statement
 
+OUTBOX = "SELECT n.Ordinal FROM Memory.InvalidationOutbox AS n"
 MINE = "n.TenantId = ? AND n.FleetId = ?"
 FROM = f"FROM Memory.Nodes AS n WHERE {MINE}"
+LAST = "CREATE TABLE Memory.IdempotencyKeys ("
+CLAIM = "UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK"
 NODES = "SELECT n.Id FROM Memory.Nodes AS n"
 
 PLANTED = [
@@ -37,8 +40,23 @@ PLANTED = [
     ("group", f"SELECT n.Validity + n.Pinned, MAX(n.Id) {FROM} GROUP BY n.Validity"),
     ("recursion", "WITH x AS (SELECT 1 AS a UNION SELECT x.a + 1 FROM x) SELECT x.a FROM x"),
     ("recursion", "WITH x AS (SELECT 1 AS a UNION ALL SELECT TOP 1 x.a FROM x) SELECT x.a FROM x"),
+    ("dynamic text", "EXEC (N'SELECT 1')"),
+    ("dynamic text", "EXEC sys.sp_executesql @Text"),
+    ("table name", "SELECT n.Id FROM Nodes AS n WHERE n.TenantId = ?"),
+    ("table name", "SELECT n.Id FROM dbo.Nodes AS n WHERE n.TenantId = ?"),
+    ("table name", "SELECT n.Id FROM Memory.Nods AS n WHERE n.TenantId = ?"),
+    ("table name", "DELETE FROM Edges WHERE TenantId = ?"),
+    ("lock", f"SELECT n.Id FROM Memory.Nodes AS n WITH (NOLOCK) WHERE {MINE}"),
+    ("lock", "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED"),
+    ("lock", f"{OUTBOX} WITH (UPDLOCK, READPAST) WHERE {MINE}"),
+    ("lock", f"SELECT n.Id FROM Memory.Nodes AS n WITH ({CLAIM}) WHERE {MINE}"),
+    ("syntax", "SELECT 1 FROM Memory.Nodes FOR SYSTEM_TIME AS OF DATEADD(DAY, 1, ?) AS n"),
+    ("syntax", "SELECT 1 FROM Memory.Runs AS r, Memory.Nodes FOR SYSTEM_TIME AS OF r.At AS n"),
     ("type", "CREATE TABLE Memory.Flags (Flag BOOLEAN NOT NULL)"),
     ("type", "CREATE TABLE Memory.Notes (Note TEXT NOT NULL)"),
+    ("text", "CREATE TABLE Memory.Notes (Note NVARCHAR(10) NOT NULL)"),
+    ("text", "CREATE TABLE #Notes (Note NCHAR(10) NOT NULL)"),
+    ("text", "CREATE TABLE #Notes (Note VARCHAR(9) COLLATE Latin1_General_100_BIN2 NOT NULL)"),
     ("32-bit integer", "CREATE TABLE Memory.Counts (Number INT NOT NULL)"),
     ("32-bit integer", "CREATE TABLE #Counts (Number INTEGER NOT NULL)"),
     ("32-bit integer", "CREATE PROCEDURE Memory.P @Depth INT AS SELECT @Depth"),
@@ -71,6 +89,9 @@ SOUND = [
     f"SELECT n.Id, ROW_NUMBER() OVER (ORDER BY n.RunId), SUM(n.RunId) OVER (ORDER BY n.Id) {FROM}",
     "WITH x (a) AS (SELECT 1 UNION ALL SELECT x.a + 1 FROM x WHERE x.a < 3) SELECT x.a FROM x",
     "ALTER TABLE Memory.Nodes SET (SYSTEM_VERSIONING = OFF)",
+    f"{OUTBOX} WITH ({CLAIM}) WHERE {MINE}",
+    f"UPDATE n SET Pinned = 1 OUTPUT inserted.Id {FROM}",
+    f"WITH own AS ({NODES} WHERE {MINE}) SELECT o.Id FROM own AS o JOIN sys.tables AS t ON 1 = 1",
 ]
 
 
@@ -117,6 +138,8 @@ def test_a_sound_statement_passes(text: str, schema: Catalogue) -> None:
          "Memory.TenantPredicate(FleetId) ON Memory.InvalidationRun"),
         ("row-level security", "STATE = ON", "STATE = OFF"),
         ("32-bit integer", "Ordinal BIGINT NOT NULL", "Ordinal INT NOT NULL"),
+        ("history table", LAST, f"ALTER TABLE Memory.Nodes SET (SYSTEM_VERSIONING = OFF);\n{LAST}"),
+        ("history table", LAST, f"ALTER TABLE Memory.Nodes ADD Weight BIGINT NULL;\n{LAST}"),
         ("tenant predicate", "c.NodeId AND s.TenantId = @TenantId AND", "c.NodeId AND"),
     ],
 )  # fmt: skip

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
+from tests.tsql.driver import Server
 from tests.tsql.sessions import FLEET, FLEETS, NODE, Sessions, begin, refused
+
+
+@pytest.fixture(autouse=True)
+def unjudged(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gate would refuse some of these texts before the stand-in saw them."""
+    monkeypatch.setattr(server.recorder, "judging", False)
 
 
 @pytest.mark.parametrize(
