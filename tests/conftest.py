@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from sqlalchemy import Engine, event
 
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.storage.store import Store, open_store
 from tests.clock import ManualClock
 from tests.mssql import VARIABLE, SqlServer, StandIn, standing_in
 from tests.servers import MariaDBServer, running_mariadb
+from tests.statements import Watch
 
 # No deadline: the machine may be busy, and no test asserts a wall time.
 settings.register_profile(
@@ -76,6 +78,23 @@ def database(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock)
     if missing:
         pytest.skip(f"{request.param} has no {', '.join(sorted(missing))}")
     return empty_database(request.param, request, tmp_path, clock)
+
+
+@pytest.fixture(scope="session")
+def watch() -> Iterator[Watch]:
+    """Looks at every statement of this test run."""
+    watching = Watch()
+    event.listen(Engine, "before_cursor_execute", watching.note)
+    yield watching
+    event.remove(Engine, "before_cursor_execute", watching.note)
+
+
+@pytest.fixture(autouse=True)
+def every_statement_keeps_to_its_tenant(watch: Watch) -> Iterator[None]:
+    """Fails the test that is the first to send one that does not."""
+    yield
+    wrong, watch.wrong = watch.wrong, {}
+    assert wrong == {}
 
 
 @pytest.fixture(scope="session")

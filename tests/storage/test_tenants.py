@@ -36,14 +36,12 @@ from tests.clock import ManualClock
 from tests.dump import dump_fleet
 from tests.memory import NEW, ref
 from tests.shared import ROOT
-from tests.storage.scoping import TABLES, unbound
+from tests.storage.scoping import TABLES, astray, unbound
 from tests.storage.tour import Made, read_all, read_impacts, reads, write_all
 from tests.work import TOKEN
 
 BUILDER = type(prepared(lambda frame: text("")))
 BOUND = "SELECT 1 FROM node AS n, run AS s WHERE n.tenant_id = ? AND n.fleet_id = ?"
-SUM_OF_CLOCKS = re.compile(r"SELECT sum\(fleet\.clock\) AS sum_1\s+FROM fleet", re.IGNORECASE)
-"""Tells only whether anybody has committed."""
 
 
 @contextmanager
@@ -111,14 +109,7 @@ def test_every_statement_keeps_to_its_tenant_and_fleet(
     sent = {plain(each) for each in seen}
     named = {plain(each) for each in queries(store._profile.name).values()}
     assert named - sent == set()
-    wrong = {each: names for each in sorted(seen) if (names := unbound(each))}
-    assert {each: names for each, names in wrong.items() if not allowed(each)} == {}
-
-
-def allowed(statement: str) -> bool:
-    """The clocks are polled for news of any fleet; a caller's fleets are listed by tenant."""
-    lists_fleets = re.search(r"FROM fleet\s+WHERE fleet\.tenant_id = \? ORDER BY", statement)
-    return bool(SUM_OF_CLOCKS.fullmatch(statement) or lists_fleets)
+    assert {each: names for each in sorted(seen) if (names := astray(each))} == {}
 
 
 def test_every_statement_of_the_procedures_keeps_to_its_tenant_and_fleet() -> None:
