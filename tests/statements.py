@@ -45,6 +45,11 @@ class Watch:
         if names := astray(text):
             self.wrong[text] = names
 
+    def complain(self) -> None:
+        """Raises AssertionError for what went astray since this was last called."""
+        wrong, self.wrong = self.wrong, {}
+        assert wrong == {}
+
     def _is_ours(self) -> bool:
         """Whether the nearest file of the project on the stack lies in one of the rooms."""
         frame = sys._getframe(2)

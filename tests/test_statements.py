@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, create_engine, event, text
 
-from retrograph.storage.store import open_store
+from retrograph.storage.store import Store
 from tests.statements import Watch
 
 HERE = (Path(__file__).parent,)
@@ -38,6 +38,9 @@ def test_a_statement_that_names_no_tenant_is_found(connection: Connection) -> No
     watch = Watch(HERE)
     assert watched(connection, watch, BOUND, LOOSE, LOOSE) == {LOOSE: ["n"]}
     assert watch.judged == 2
+    with pytest.raises(AssertionError, match=r"n\.id = 1"):
+        watch.complain()
+    watch.complain()
 
 
 def test_what_tests_send_themselves_is_not_looked_at(connection: Connection) -> None:
@@ -46,14 +49,9 @@ def test_what_tests_send_themselves_is_not_looked_at(connection: Connection) -> 
     assert watch.judged == 0
 
 
-def test_the_storage_of_the_product_is_looked_at(tmp_path: Path) -> None:
-    watch, store = Watch(), open_store(str(tmp_path / "memory.db"))
-    event.listen(Engine, "before_cursor_execute", watch.note)
-    try:
-        store.write_all(1, [1], lambda _: None)
-    finally:
-        event.remove(Engine, "before_cursor_execute", watch.note)
-        store.close()
+@pytest.mark.needs("names_of_python")
+def test_every_test_is_watched(store: Store, watch: Watch) -> None:
+    assert store.clock(1, 1)
     assert watch.judged
     assert watch.wrong == {}
 
