@@ -83,7 +83,7 @@ def catalogue(scripts: Iterable[Script]) -> Catalogue:
             if states.get("State") == "On":
                 found.policies.add(name_of(node.Name)[1])
         for node in script.all("CreateSecurityPolicyStatement", "AlterSecurityPolicyStatement"):
-            _add_predicates(found, node)
+            _change_predicates(found, node)
     return found
 
 
@@ -92,14 +92,22 @@ def options(node: Node, wanted: str) -> list[Node]:
     return [option for option in node.Options if kind(option) == wanted]
 
 
-def added_predicates(policy: Node) -> list[Node]:
-    """The predicates that a statement on a security policy adds; it may do nothing else to it."""
+def predicate_actions(policy: Node) -> list[Node]:
+    """The predicates that a statement on a security policy adds and drops, in order.
+
+    Raises `NotImplementedError` for one that switches a policy.
+    """
     altered = kind(policy) == "AlterSecurityPolicyStatement"
-    actions = list(policy.SecurityPredicateActions)
-    if any(str(a.ActionType) != "Create" for a in actions):
-        raise NotImplementedError("a security policy that loses predicates")
     if altered and list(policy.SecurityPolicyOptions):
         raise NotImplementedError("a security policy that is switched")
+    return list(policy.SecurityPredicateActions)
+
+
+def added_predicates(policy: Node) -> list[Node]:
+    """The predicates that a statement on a security policy adds; it may do nothing else to it."""
+    actions = predicate_actions(policy)
+    if any(str(a.ActionType) != "Create" for a in actions):
+        raise NotImplementedError("a security policy that loses predicates")
     return actions
 
 
@@ -157,16 +165,15 @@ def _index(node: Node) -> Index:
     return Index(str(node.Name.Value), on, columns, included, clustered, compressed)
 
 
-def _add_predicates(found: Catalogue, node: Node) -> None:
+def _change_predicates(found: Catalogue, node: Node) -> None:
     if name_of(node.Name)[1] not in found.policies:
         return
-    for action in added_predicates(node):
-        arguments = [column_path(argument) for argument in action.FunctionCall.Parameters]
-        if arguments == [["tenantid"]]:
-            everywhere = str(action.SecurityPredicateOperation) == "All"
-            filters = str(action.SecurityPredicateType) == "Filter"
-            table = name_of(action.TargetObjectName)[1]
-            if filters:
-                found.filtered.add(table)
-            elif everywhere:
-                found.blocked.add(table)
+    for action in predicate_actions(node):
+        table = name_of(action.TargetObjectName)[1]
+        filters = str(action.SecurityPredicateType) == "Filter"
+        guarded = found.filtered if filters else found.blocked
+        if str(action.ActionType) == "Drop":
+            guarded.discard(table)
+        elif filters or str(action.SecurityPredicateOperation) == "All":
+            arguments = [column_path(argument) for argument in action.FunctionCall.Parameters]
+            guarded |= {table} if arguments == [["tenantid"]] else set()

@@ -21,8 +21,9 @@ from tests.storage.tour import read_all, read_impacts, write_all
 from tests.tsql.catalogue import Catalogue
 from tests.tsql.gate import check
 from tests.tsql.recorder import Recorder
+from tests.tsql.rules_access import CLAIM
 from tests.tsql.texts import migration_texts
-from tests.tsql.tree import Statement, parse
+from tests.tsql.tree import Statement, name_of, parse
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +75,16 @@ def test_every_named_query_was_sent(recorder: Recorder) -> None:
     sent = {plain(text) for text in recorder.sent}
     named = {name: plain(text) for name, text in queries("mssql").items()}
     assert {name for name, text in named.items() if text not in sent} == set()
+
+
+def test_only_claims_pass_over_what_others_hold(recorder: Recorder) -> None:
+    found = set()
+    for text in recorder.sent:
+        for table in parse(Statement("sent", text))[0].all("NamedTableReference"):
+            hints = frozenset(str(hint.HintKind) for hint in table.TableHints)
+            if "ReadPast" in hints:
+                found.add((name_of(table.SchemaObject), hints))
+    assert found == {(("memory", "Tasks"), CLAIM)}
 
 
 def test_every_procedure_was_called(recorder: Recorder) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from tests.shared import ROOT
 from tests.tsql.catalogue import Catalogue, Index, Table
+from tests.tsql.gate import check_schema
 from tests.tsql.texts import migration_texts
-from tests.tsql.tree import parse
+from tests.tsql.tree import Finding, Statement, parse
 
 WIDE = "nvarchar ( max )"
 """Texts without a limit are read by row, once those few are known that are wanted."""
+PREDICATE = "PREDICATE Memory.TenantPredicate(TenantId) ON"
 SCOPE = ("tenantid", "fleetid")
 PERIOD = ("validto", "validfrom")
 MUTABLE = ("InvalidationRun",)
@@ -91,3 +96,33 @@ def test_the_procedure_ends_its_transaction_with_the_first_error_and_tells_it() 
     last = list(block.CatchStatements.Statements)[-1]
     assert type(last).__name__ == "ThrowStatement"
     assert last.ErrorNumber is None
+
+
+def altered(*cut: str) -> list[Finding]:
+    """What the gate says of the documented change of a versioned table, without some of it."""
+    page = (ROOT / "docs" / "sql-server.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```sql\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    for part in cut:
+        assert part in text
+        text = text.replace(part, "")
+    return check_schema([*migration_texts(), Statement("documented.sql", text)])
+
+
+def test_the_documented_change_of_a_versioned_table_passes() -> None:
+    assert altered() == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "cut"),
+    [
+        ("history table", "ALTER TABLE Memory.NodesHistory ADD Weight BIGINT NULL;\n"),
+        ("history table", "    HISTORY_TABLE = Memory.NodesHistory,\n"),
+        ("history table", ",\n    HISTORY_RETENTION_PERIOD = 3 YEARS"),
+        ("row-level security", f"    ADD BLOCK {PREDICATE} Memory.Nodes,\n"),
+        ("row-level security", f",\n    ADD FILTER {PREDICATE} Memory.NodesHistory"),
+    ],
+)  # fmt: skip
+def test_a_change_of_a_versioned_table_that_leaves_something_out_is_found(
+    rule: str, cut: str
+) -> None:
+    assert rule in [finding.rule for finding in altered(cut)]
