@@ -48,7 +48,8 @@ class Watch:
     def complain(self) -> None:
         """Raises AssertionError for what went astray since this was last called."""
         wrong, self.wrong = self.wrong, {}
-        assert wrong == {}
+        if wrong:
+            raise AssertionError(f"These tables are bound to no tenant and fleet: {wrong}")
 
     def _is_ours(self) -> bool:
         """Whether the nearest file of the project on the stack lies in one of the rooms."""

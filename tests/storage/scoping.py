@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from retrograph.storage.tables import metadata
 
 TABLES = sorted(
-    (name for name, table in metadata.tables.items() if "tenant_id" in table.c),
+    (name for name, table in metadata.tables.items() if "fleet_id" in table.c),
     key=len,
     reverse=True,
 )
-"""The tables whose rows belong to tenants."""
+"""The tables whose rows belong to tenants; the directory of tenants is nobody's."""
 
 _THEN = r"(?:\s+FOR SYSTEM_TIME (?:ALL|AS OF (?:\w+\(\? \* 0\.000001\)|\?)))?"
 _NAMED = r"(?:\s+AS\s+(?P<alias>\w+))?"
