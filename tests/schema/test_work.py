@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from retrograph.app import create_app
 from retrograph.rules.instant import format_instant
@@ -278,34 +277,6 @@ def test_bad_completions_are_refused(
     refused = complete(served, held, **fields)
     assert (refused["code"], refused["path"]) == (code, ["input", *path])
     assert complete(served, held)["task"]["status"] == "VERIFIED", "nothing was changed"
-
-
-MOST_STATEMENTS = 40
-"""Of a page of tasks with all that hangs on them, however many they are."""
-
-
-def test_a_page_of_tasks_takes_a_constant_number_of_statements(
-    served: Served, memory: Memory
-) -> None:
-    keys = [f"n{number}" for number in range(60)]
-    memory.plant("a", "s", *keys)
-    memory.link(*(f"a DERIVED_FROM {key}" for key in keys))
-    memory.link(*(f"s SUPPORTED_BY {key}" for key in keys))
-    memory.link("n0 DERIVED_FROM n1", "n0 DERIVED_FROM n2")
-    memory.fell("a")
-    seen: list[str] = []
-
-    def note(connection: Any, cursor: Any, text: str, *_: Any) -> None:
-        seen.append(text)
-
-    with memory.scope.snapshot(memory.fleet) as snapshot:
-        engine = snapshot.connection.engine
-    event.listen(engine, "before_cursor_execute", note)
-    for first in (3, 60):
-        seen.clear()
-        assert len(only(served.ask(TASKS, first=first))["nodes"]) == first
-        assert len(seen) <= MOST_STATEMENTS
-    event.remove(engine, "before_cursor_execute", note)
 
 
 @pytest.mark.parametrize("role", ["AUDITOR", "CONTROLLER", "WORKER", "ADMIN"])
