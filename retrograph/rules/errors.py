@@ -11,6 +11,10 @@ Every one has a stable `code` for programs, a `message` for people that says wha
     │   ├── InvalidCursor         INVALID_CURSOR
     │   └── InstantInFuture       INSTANT_IN_FUTURE
     ├── VersionConflict           VERSION_CONFLICT
+    ├── MemoryConflict            MEMORY_CONFLICT
+    ├── BudgetExceeded            BUDGET_EXCEEDED
+    ├── PromotionRefused          PROMOTION_REFUSED
+    ├── DomainTooLarge            DOMAIN_TOO_LARGE
     ├── PlanChanged               PLAN_CHANGED
     ├── RunTooLarge               RUN_TOO_LARGE
     ├── RunNotRevertible          RUN_NOT_REVERTIBLE
@@ -123,6 +127,51 @@ class VersionConflict(RetrographError):
         )
         self.node_id = node_id
         self.current = current
+
+
+class MemoryConflict(RetrographError):
+    """A session's working memory has another version than expected; `current` is the present one.
+
+    0 where the session has none yet.
+    """
+
+    code = "MEMORY_CONFLICT"
+
+    def __init__(self, current: int, *, path: FieldPath = ()) -> None:
+        super().__init__(
+            f"The working memory is at version {current} now. Read it again, decide again, and "
+            "pass that version as expectedVersion.",
+            path=path,
+        )
+        self.current = current
+
+
+class BudgetExceeded(RetrographError):
+    """What must stay in a working memory has `tokens`, more than its `budget`; nothing changed."""
+
+    code = "BUDGET_EXCEEDED"
+
+    def __init__(self, tokens: int, budget: int, *, path: FieldPath = ()) -> None:
+        super().__init__(
+            f"Goals, hypotheses, pinned registers and what you write would have {tokens:,} tokens, "
+            f"more than the budget of {budget:,}. Write less, unpin or drop something, or raise "
+            "the budget.",
+            path=path,
+        )
+        self.tokens = tokens
+        self.budget = budget
+
+
+class PromotionRefused(RetrographError):
+    """An episode may not leave its quarantine, or is in none."""
+
+    code = "PROMOTION_REFUSED"
+
+
+class DomainTooLarge(RetrographError):
+    """A domain's vectors would not fit into the memory that recall may take."""
+
+    code = "DOMAIN_TOO_LARGE"
 
 
 class PlanChanged(RetrographError):

@@ -51,5 +51,5 @@ def test_every_pin_has_a_hash(lock: str) -> None:
 def test_the_extras_are_those_promised() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    assert sorted(extras) == ["all", "client", "langgraph", "mssql", "otel"]
-    assert extras["all"] == ["retrograph[mssql,langgraph,client,otel]"]
+    assert sorted(extras) == ["all", "client", "langgraph", "mssql", "otel", "tokens"]
+    assert extras["all"] == ["retrograph[mssql,langgraph,client,otel,tokens]"]

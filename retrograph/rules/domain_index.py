@@ -1,0 +1,133 @@
+"""What recall looks through: the episodes of one domain, each with its vector and what it names.
+
+An index holds episodes whatever their state; who may be recalled is told beside it. Episodes are
+added, never changed or taken away: readers keep to the count they have seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from retrograph.rules.arrays import NO_INTS, Flags, Ints
+from retrograph.rules.sign_bits import SignBits, bytes_of_signs
+from retrograph.rules.vectors import Vectors, bytes_of_row, read_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """An episode to add: the float32 bytes of its vector, URNs, and its metadata's pairs."""
+
+    id: int
+    vector: bytes
+    entities: Collection[str] = ()
+    metadata: Collection[str] = ()
+
+
+class DomainIndex:
+    """The vectors, entities and metadata of a domain's episodes, by place."""
+
+    def __init__(self, dimension: int, *, with_signs: bool = False) -> None:
+        self.vectors = Vectors(dimension)
+        self.signs = SignBits(dimension) if with_signs else None
+        self.two_stage = False
+        """Whether the signs find what is near; see `search.measure_recall`."""
+        self._ids = _Column()
+        self._entity_counts = _Column()
+        self._postings: dict[str, _Column] = {}
+        self._places: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._ids.values)
+
+    @property
+    def ids(self) -> Ints:
+        """The id at every place."""
+        return self._ids.values
+
+    @property
+    def entity_counts(self) -> Ints:
+        """How many entities the episode at every place names."""
+        return self._entity_counts.values
+
+    @property
+    def nbytes(self) -> int:
+        """About the memory that the index takes."""
+        signs = 0 if self.signs is None else bytes_of_signs(self.vectors.dimension)
+        postings = sum(len(each.values) for each in self._postings.values())
+        return self.vectors.nbytes + len(self) * (signs + _BYTES_OF_PLACE) + postings * 8
+
+    def add(self, episodes: Sequence[Indexed]) -> None:
+        """Takes in those episodes that it doesn't hold."""
+        fresh = [each for each in episodes if each.id not in self._places]
+        if not fresh:
+            return
+        rows = read_rows([each.vector for each in fresh], self.vectors.dimension)
+        self.vectors.add(rows)
+        if self.signs is not None:
+            self.signs.add(rows)
+        for place, each in enumerate(fresh, len(self)):
+            self._places[each.id] = place
+            for term in {*each.entities, *each.metadata}:
+                self._postings.setdefault(term, _Column()).add([place])
+        self._entity_counts.add([len(set(each.entities)) for each in fresh])
+        self._ids.add([each.id for each in fresh])
+
+    def holds(self, id: int) -> bool:
+        """Whether it holds an episode."""
+        return id in self._places
+
+    def places_of(self, ids: Collection[int]) -> Ints:
+        """The places of those episodes that it holds."""
+        return np.array([self._places[id] for id in ids if id in self._places], np.int64)
+
+    def with_term(self, term: str, count: int) -> Ints:
+        """The places below `count` whose episodes have an entity's URN or a pair of metadata."""
+        found = self._postings.get(term)
+        if found is None:
+            return NO_INTS
+        return found.values[: int(np.searchsorted(found.values, count))]
+
+    def with_all(self, terms: Collection[str], count: int) -> Flags:
+        """Which places below `count` have every one of these terms."""
+        found = np.ones(count, np.bool_)
+        for term in terms:
+            has = np.zeros(count, np.bool_)
+            has[self.with_term(term, count)] = True
+            found &= has
+        return found
+
+
+def bytes_of_episode(dimension: int, *, with_signs: bool) -> int:
+    """About the memory that an episode takes in an index."""
+    signs = bytes_of_signs(dimension) if with_signs else 0
+    return bytes_of_row(dimension) + signs + _BYTES_OF_PLACE
+
+
+_BYTES_OF_PLACE = 200
+"""Of ids, places and terms: about, and rather too much."""
+
+
+class _Column:
+    """Numbers that are added at the end; what was read of them stays as it is."""
+
+    __slots__ = ("_count", "_room")
+
+    def __init__(self) -> None:
+        self._room: Ints = np.empty(4, np.int64)
+        self._count = 0
+
+    @property
+    def values(self) -> Ints:
+        return self._room[: self._count]
+
+    def add(self, numbers: Sequence[int]) -> None:
+        count = self._count + len(numbers)
+        if count > len(self._room):
+            room = np.empty(count * 2, np.int64)
+            room[: self._count] = self.values
+            self._room = room
+        self._room[self._count : count] = numbers
+        self._count = count
