@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import click
 
@@ -87,6 +88,19 @@ def print_token(
     settings: Settings, fleets: tuple[int | None, ...], roles: tuple[Role, ...], expires: int
 ) -> None:
     """Print a token for development, signed with the server's secret."""
-    held = None if None in fleets else frozenset(each for each in fleets if each is not None)
-    identity = Identity(settings.tenant, held, frozenset(roles), system_clock() + expires)
+    until = system_clock() + expires
+    identity = Identity(settings.tenant, _held(fleets), frozenset(roles), until)
     click.echo(make_token(settings, identity))
+
+
+def _held(fleets: Sequence[int | None]) -> frozenset[int] | None:
+    """The fleets to hold; raises `InvalidInput` where all of them stand beside some."""
+    named = frozenset(each for each in fleets if each is not None)
+    if None not in fleets:
+        return named
+    if named:
+        raise InvalidInput(
+            f"`{EVERY_FLEET}` stands for every fleet; name it alone, or name only ids.",
+            path=("fleet",),
+        )
+    return None

@@ -18,7 +18,7 @@ from retrograph.schema.context import Caller
 from retrograph.schema.event_stream import EventStream
 from retrograph.schema.failures import is_request_error, tell_missing
 from retrograph.schema.http_request import GraphQLRequest, read_request
-from retrograph.schema.identity import HEADER, FindCaller
+from retrograph.schema.identity import FindCaller, shows_bearer
 from retrograph.schema.negotiation import (
     EVENT_STREAM,
     GRAPHQL_RESPONSE,
@@ -99,8 +99,8 @@ def _operation(
 
 
 def _unproven(error: Unauthenticated, request: Request) -> Refused:
-    """RFC 6750: what is wrong with a token is told by a code, and only if there was one."""
-    wrong = ', error="invalid_token"' if HEADER in request.headers else ""
+    """RFC 6750, 3.1: a token that is wrong is told by a code; no token, or another scheme, isn't."""
+    wrong = ', error="invalid_token"' if shows_bearer(request) else ""
     challenge = {"www-authenticate": f'Bearer realm="retrograph"{wrong}'}
     return Refused(401, error.message, error.code, challenge)
 

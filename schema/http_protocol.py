@@ -56,6 +56,8 @@ class HttpProtocol(H11Protocol):
         if status == 431:
             most = f"Send at most {MAX_HEAD_BYTES:,} bytes of URL and headers; documents by POST."
             self._refuse(Refused(status, most, "PAYLOAD_TOO_LARGE"))
+        elif status == 501:
+            self._refuse(Refused(status, "Send the body in plain chunks, or with its length."))
         else:
             self._refuse(Refused(status, "This is no well-formed HTTP request."))
 

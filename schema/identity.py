@@ -65,6 +65,12 @@ def find_token(
     return _bearer(given[0] if len(given) == 1 else given) if given else None
 
 
+def shows_bearer(connection: HTTPConnection) -> bool:
+    """Whether the headers show a bearer token, or try to."""
+    given = connection.headers.getlist(HEADER)
+    return any(each.partition(" ")[0].lower() == SCHEME for each in given)
+
+
 def _bearer(value: object) -> str:
     scheme, _, token = value.partition(" ") if isinstance(value, str) else ("", "", "")
     if scheme.lower() != SCHEME or not token.strip():

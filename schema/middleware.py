@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from starlette.middleware import Middleware
 
+from retrograph.schema.absolute_form import AbsoluteForm
 from retrograph.schema.compression import GZIP_BYTES, GZIP_LEVEL, Compression
 from retrograph.schema.cors import cors_layer
 from retrograph.schema.failure_guard import FailureGuard
@@ -35,6 +36,7 @@ def make_middleware(options: HttpOptions, is_trusted: IsTrusted | None) -> list[
     """The layers around the routes; `is_trusted` tells by which hosts they may be named."""
     guard = [] if is_trusted is None else [Middleware(HostGuard, is_trusted=is_trusted)]
     return [
+        Middleware(AbsoluteForm),
         Middleware(RequestLog),
         Middleware(FramingGuard),
         *guard,

@@ -31,7 +31,11 @@ PLAIN: dict[tuple[int, str], tuple[str, str, dict[str, Any]]] = {
     (415, "UNSUPPORTED_MEDIA_TYPE"): ("POST", "/graphql", {"content": b"{}"}),
     (421, "MISDIRECTED_REQUEST"): ("GET", "/graphql", {"headers": {"host": "elsewhere.example"}}),
 }
-SLOW = {(408, "REQUEST_TIMEOUT"): POST, (431, "PAYLOAD_TOO_LARGE"): GET + b"x" * 99_999}
+ON_THE_WIRE = {
+    (408, "REQUEST_TIMEOUT"): POST,
+    (431, "PAYLOAD_TOO_LARGE"): GET + b"x" * 99_999,
+    (501, "BAD_REQUEST"): POST + b"transfer-encoding: gzip\r\n\r\n",
+}
 FAULTS = {
     (500, "INTERNAL_ERROR"): KeyError("ours"),
     (503, "DATABASE_UNAVAILABLE"): DatabaseUnavailable("Start the database."),
@@ -58,7 +62,7 @@ def hasty(store: Store) -> Iterator[Listening]:
 
 
 def test_every_row_has_an_example() -> None:
-    assert sorted(CODES) == sorted([*PLAIN, *SLOW, *FAULTS, STRANGER])
+    assert sorted(CODES) == sorted([*PLAIN, *ON_THE_WIRE, *FAULTS, STRANGER])
 
 
 @pytest.mark.parametrize("row", PLAIN)
@@ -68,11 +72,11 @@ def test_a_request_gets_the_status_and_code(named: Served, row: tuple[int, str])
     assert (response.status_code, code(response.json())) == row
 
 
-@pytest.mark.parametrize("row", SLOW)
-def test_what_is_slow_or_long_gets_the_status_and_code(
+@pytest.mark.parametrize("row", ON_THE_WIRE)
+def test_what_never_becomes_a_request_gets_the_status_and_code(
     hasty: Listening, row: tuple[int, str]
 ) -> None:
-    assert refusal(say(hasty, SLOW[row])) == row
+    assert refusal(say(hasty, ON_THE_WIRE[row])) == row
 
 
 @pytest.mark.parametrize("row", FAULTS)
