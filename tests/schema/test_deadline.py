@@ -19,12 +19,11 @@ from retrograph.schema import context
 from retrograph.schema.protection import Protection
 from retrograph.storage.deadline import is_late, seconds_left, working_for
 from retrograph.storage.store import Store
+from tests.endless import ENDLESS
 from tests.memory import Memory
 from tests.schema.serving import PATIENCE, Served, listening, serving
 
 AT_ONCE = 0.05
-_TEN = "(SELECT 1 UNION ALL " + " UNION ALL ".join(["SELECT 1"] * 9) + ") AS "
-ENDLESS = "SELECT count(*) FROM " + ", ".join(f"{_TEN} t{number}" for number in range(15))
 
 
 @contextmanager

@@ -96,8 +96,8 @@ class Connection:
     def add_output_converter(self, kind: int, function: Callable[[bytes], Any]) -> None:
         """Nothing: no type here needs one."""
 
-    def run(self, sql: str, values: Sequence[Any]) -> list[Result | ServerError]:
-        """Records a text, has it judged, and runs it."""
+    def run(self, sql: str, values: Sequence[Any], timeout: int) -> list[Result | ServerError]:
+        """Records a text, has it judged, and runs it for `timeout` seconds at most; 0: for ever."""
         self._check()
         if sql.count("?") < len(values):
             raise driver_manager().ProgrammingError(
@@ -109,7 +109,7 @@ class Connection:
         if found:
             raise AssertionError(f"the gate refuses {sql!r}: {'; '.join(map(str, found))}")
         named = {f"parameter{place}": bound(value) for place, value in enumerate(values, 1)}
-        results = self._session.run(Statement("sent", sql), named)
+        results = self._session.run(Statement("sent", sql), named, timeout)
         self._recorder.called |= self._session.called
         return results
 
@@ -131,6 +131,7 @@ class Cursor:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self._timeout = connection.timeout  # it counts for cursors that are made from then on
         self.arraysize = 1
         self.fast_executemany = False
         self.messages: list[tuple[str, str]] = []
@@ -156,7 +157,7 @@ class Cursor:
         if len(parameters) == 1 and isinstance(parameters[0], (tuple, list)):
             parameters = tuple(parameters[0])
         self._check()
-        self._results = iter(self.connection.run(sql, parameters))
+        self._results = iter(self.connection.run(sql, parameters, self._timeout))
         self._advance()
         return self
 

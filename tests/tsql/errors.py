@@ -58,8 +58,17 @@ class ServerError(Exception):
         self.message = message
 
 
+class QueryTimedOut(ServerError):
+    """What the driver has ended, because it took longer than its caller wanted to wait."""
+
+    def __init__(self) -> None:
+        super().__init__(0, "Query timeout expired")
+
+
 def told(error: ServerError) -> pyodbc.Error:
     """The error as the driver raises it."""
+    if isinstance(error, QueryTimedOut):
+        return _told_by_driver("HYT00", error.message)
     state = _STATES.get(error.number, "42000")
     text = f"[{state}] {PREFIX}{error.message} ({error.number}) (SQLExecDirectW)"
     kind = getattr(driver_manager(), _CLASSES.get(state[:2], "Error"))
@@ -69,8 +78,12 @@ def told(error: ServerError) -> pyodbc.Error:
 
 def gone() -> pyodbc.Error:
     """What the driver tells where no server answers."""
-    text = "[08S01] [Microsoft][ODBC Driver 18 for SQL Server]Communication link failure (0)"
-    error: pyodbc.Error = driver_manager().OperationalError("08S01", f"{text} (SQLExecDirectW)")
+    return _told_by_driver("08S01", "Communication link failure")
+
+
+def _told_by_driver(state: str, message: str) -> pyodbc.Error:
+    text = f"[{state}] [Microsoft][ODBC Driver 18 for SQL Server]{message} (0) (SQLExecDirectW)"
+    error: pyodbc.Error = driver_manager().OperationalError(state, text)
     return error
 
 
@@ -83,6 +96,8 @@ def meaning(error: sqlite3.Error) -> Exception:
     for start, number in _NUMBERS.items():
         if text.startswith(start):
             return ServerError(number, text)
+    if text == "interrupted":
+        return QueryTimedOut()
     if "locked" in text:
         return ServerError(1222, "Lock request time out period exceeded.")
     return NotImplementedError(f"the stand-in can't say this to SQLite: {text}")

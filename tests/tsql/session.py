@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import Any
 
 from tests.tsql.database import Database
@@ -22,6 +23,8 @@ from tests.tsql.tree import Statement
 Row = tuple[Any, ...]
 FOREVER_MS = 60_000
 """How long a session without a lock time-out waits before the stand-in gives up."""
+STEPS = 10_000
+"""After how many steps SQLite looks at the time of a batch that may not go on for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +69,17 @@ class Session:
         self._connection = database.connect()
         register(self._connection, self)
 
-    def run(self, statement: Statement, values: Values) -> list[Result | ServerError]:
-        """The results of a batch in their order; an error is the last of them."""
+    def run(
+        self, statement: Statement, values: Values, timeout: int = 0
+    ) -> list[Result | ServerError]:
+        """The results of a batch in their order; an error is the last of them.
+
+        It is ended after `timeout` seconds, unless that is 0.
+        """
+        with self._ending_after(timeout):
+            return self._run(statement, values)
+
+    def _run(self, statement: Statement, values: Values) -> list[Result | ServerError]:
         self._results, depth = [], self.depth
         self.database.clock.wait(self.database.clock.tick)
         try:
@@ -84,6 +96,16 @@ class Session:
             if self.depth and self._settings.xact_abort:
                 self.rollback()
         return self._results
+
+    @contextmanager
+    def _ending_after(self, seconds: int) -> Iterator[None]:
+        end = monotonic() + seconds
+        if seconds:
+            self._connection.set_progress_handler(lambda: monotonic() > end, STEPS)
+        try:
+            yield
+        finally:
+            self._connection.set_progress_handler(None, STEPS)
 
     def close(self) -> None:
         """Ends the session: what it has not committed is undone, its locks are free."""

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrograph.rules.instant import format_instant
+from tests.endless import ENDLESS
 from tests.odbc import pyodbc
 from tests.tsql.catalogue import Catalogue
 from tests.tsql.sessions import (
@@ -173,6 +174,17 @@ def test_a_lock_is_its_sessions_until_released_or_closed(sessions: Sessions) -> 
     waiter.join()
     assert granted in ([(1,)], [(0,)])
     assert sessions.database.locks.held() == ["Memory.Fleets/1/1", "Memory.Fleets/1/2"]
+
+
+def test_the_driver_ends_what_takes_longer_than_its_connection_allows(sessions: Sessions) -> None:
+    connection = sessions.open()
+    before = connection.cursor()
+    connection.timeout = 1
+    with pytest.raises(pyodbc.OperationalError, match="Query timeout expired") as caught:
+        connection.execute(ENDLESS)
+    assert caught.value.args[0] == "HYT00"
+    assert rows(connection, "SELECT 1 AS one") == [(1,)]
+    assert before.execute("SELECT 1 AS one").fetchall() == [(1,)]
 
 
 def test_a_rollback_undoes_all_and_a_call_must_end_as_it_began(sessions: Sessions) -> None:
