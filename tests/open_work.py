@@ -12,8 +12,8 @@ from retrograph.rules.edge_type import PROPAGATING
 from retrograph.rules.validity import Validity
 from retrograph.storage.records import EventType
 from retrograph.storage.snapshot import Snapshot
-from retrograph.storage.tables import edge, node_state, outbox, task, task_gate
-from retrograph.storage.task_records import OPEN, TaskStatus
+from retrograph.storage.tables import decision, edge, node_state, outbox, task, task_gate
+from retrograph.storage.task_records import OPEN, DecisionKind, TaskStatus
 
 UNSURE = (Validity.POTENTIALLY_STALE, Validity.DEFINITELY_STALE)
 
@@ -68,8 +68,13 @@ def _check_events(snapshot: Snapshot, tasks: Sequence[Row[Any]]) -> None:
     )
     assert cancelled == sum(e.status == TaskStatus.CANCELLED_SUPERSEDED for e in tasks)
     ready = {d for kind, d in told if kind == EventType.REVALIDATION_READY}
+    # A repair ends the task of its node, ready or not.
+    decided = _rows(snapshot, decision)
+    repaired = {each.task_id for each in decided if each.kind == DecisionKind.REPAIRED}
     for each in tasks:
-        if each.status in {TaskStatus.READY, TaskStatus.LEASED, TaskStatus.VERIFIED}:
+        if each.status in {TaskStatus.READY, TaskStatus.LEASED} or (
+            each.status == TaskStatus.VERIFIED and each.id not in repaired
+        ):
             assert f'{{"taskId":"{each.id}"}}' in ready, each
 
 

@@ -30,6 +30,8 @@ from tests.schema.fuzz_values import KNOWN, Known, Raw, hostile, literal, scalar
 
 DEEP = 4
 """How many fields the generator puts inside one another, where it means no harm."""
+TELLING = ("id", "leaseToken", "confirmation", "planHash", "versionId")
+"""Fields that are asked for more often than others: later operations need what they tell."""
 ROOTS = ("query", "query", "query", "mutation", "mutation", "subscription")
 
 
@@ -79,6 +81,8 @@ class Fuzzer:
     def learn(self, answer: Any) -> None:
         """Takes up what an answer tells."""
         if isinstance(answer, Mapping):
+            if isinstance(answer.get("leaseToken"), str) and isinstance(answer.get("id"), str):
+                self.known["lease"] = [f"{answer['id']} {answer['leaseToken']}"]
             for name, value in answer.items():
                 if name in self.known and isinstance(value, str):
                     self.known[name] = [*self.known[name][-40:], value]
@@ -89,6 +93,9 @@ class Fuzzer:
 
     def _harms(self, share: float = 1.0) -> bool:
         return self.random.random() < self.harm * share
+
+    def _tells(self) -> bool:
+        return self.random.random() < 0.4
 
     def _declarations(self) -> str:
         if not self._variables:
@@ -114,6 +121,7 @@ class Fuzzer:
             leaves = [n for n in names if not is_composite_type(get_named_type(fields[n].type))]
             names = leaves or ["__typename"]
         chosen = self.random.sample(names, min(len(names), self.random.randint(1, 5)))
+        chosen += [n for n in names if n in TELLING and n not in chosen and self._tells()]
         parts = [self._field(type_, depth, name) for name in chosen if name != "__typename"]
         parts += ["__typename"] if self.random.random() < 0.2 or not parts else []
         return self._wrapped(type_, " ".join(parts))

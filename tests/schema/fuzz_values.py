@@ -20,8 +20,10 @@ KNOWN: Mapping[str, list[str]] = {
     "at": ["2026-03-01T00:00:00.000001Z"],
     "planHash": ["0" * 64],
     "versionId": ["1:1"],
+    "confirmation": ["yes"],
+    "lease": ["1 x"],
 }
-"""What is known at first, by the names that answers give it."""
+"""What is known at first, by the names that answers give it; `lease`: a task's id and its token."""
 
 INTEGERS = (1, 1, 2, 3, 10, 50, 100, 1_000, 0, -1, 1_001, 64, 65, 20, 21, 2**31 - 1, -(2**31))
 FLEETS = ("1", "1", "1", "1", "1", "1", "2", "7", "9", "0", "-1")
@@ -97,6 +99,8 @@ def _id(name: str, random: Random, known: Known, *, edge: bool) -> str:
         return random.choice(FLEETS if edge else FLEETS[:7])
     if name == "expectedVersion":
         return random.choice(known["versionId"])
+    if name == "taskId" and random.random() < 0.7:
+        return known["lease"][0].split()[0]
     return random.choice(IDS if edge else known["id"])
 
 
@@ -107,4 +111,8 @@ def _text(name: str, random: Random, known: Known, *, edge: bool) -> str:
         return random.choice(known["cursor"] + known["endCursor"])
     if name == "expectedPlan":
         return random.choice(known["planHash"])
+    if name == "leaseToken" and random.random() < 0.8:
+        return known["lease"][0].split()[1]
+    if name == "confirm":
+        return known["confirmation"][-1]
     return random.choice(known["key"])

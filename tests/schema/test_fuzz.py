@@ -18,8 +18,10 @@ from retrograph.app import create_app
 from retrograph.resolvers.inputs import Invalidation, NodeInput
 from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.scope import Role, Scope
+from retrograph.resolvers.sweep import Sweeper
 from retrograph.schema.schema import make_schema
 from retrograph.storage.store import Store
+from tests.clock import ManualClock
 from tests.consistency import assert_consistent
 from tests.dump import dump_fleet
 from tests.memory import NEW, Memory, ref
@@ -31,6 +33,7 @@ MARK = "of-the-other-tenant"
 """In all that the other tenant has written."""
 CODES = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)*)`", (ROOT / "README.md").read_text()))
 SEED = 20_260_301
+SECOND = 1_000_000
 # graphql-core cancels the siblings of a field that fails, some of them before they begin; the
 # interpreter warns of those when it collects them, or fails to where it does that.
 pytestmark = [
@@ -60,8 +63,9 @@ def _people(memory: Memory, tenant: int) -> None:
 class Asking:
     """Asks an application what a fuzzer thinks of, and looks at every answer."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, clock: ManualClock) -> None:
         self.fuzzer = Fuzzer(make_schema()._schema, Random(SEED))
+        self._clock, self._sweeper = clock, Sweeper(store)
         self.codes: Counter[str] = Counter()
         self._app = create_app(store)
 
@@ -73,6 +77,9 @@ class Asking:
         ):
             for number in range(count):
                 operation = self.fuzzer.operation()
+                self._clock.advance(SECOND)  # leases run out, what is scheduled comes due
+                if number % 100 == 0:
+                    self._sweeper.step()
                 try:
                     await asyncio.wait_for(self._one(client, operation), PATIENCE)
                 except Exception as error:
@@ -91,6 +98,7 @@ class Asking:
         for code in _told(answer.get("data")):
             self._look(code)
         self.codes["data"] += answer.get("data") is not None
+        self.codes.update(_types(answer.get("data")))
         self.fuzzer.learn(answer.get("data"))
 
     def _look(self, code: str) -> None:
@@ -108,9 +116,18 @@ def _told(data: Any) -> Iterator[str]:
             yield from _told(each)
 
 
-def _ask(store: Store, count: int, caplog: pytest.LogCaptureFixture) -> Counter[str]:
+def _types(data: Any) -> Iterator[str]:
+    """The types of what is answered to mutations, where they are asked for."""
+    if isinstance(data, Mapping):
+        found = (each.get("__typename") for each in data.values() if isinstance(each, Mapping))
+        yield from (each for each in found if each is not None)
+
+
+def _ask(
+    store: Store, clock: ManualClock, count: int, caplog: pytest.LogCaptureFixture
+) -> Counter[str]:
     before = [dump_fleet(store, 2, fleet) for fleet in (1, 7)]
-    asking = Asking(store)
+    asking = Asking(store, clock)
     with caplog.at_level(logging.WARNING):
         asyncio.run(asking.ask(count))
     assert [each.getMessage() for each in caplog.records] == []
@@ -121,15 +138,15 @@ def _ask(store: Store, count: int, caplog: pytest.LogCaptureFixture) -> Counter[
 
 
 def test_hundreds_of_operations_are_answered(
-    peopled: Store, caplog: pytest.LogCaptureFixture
+    peopled: Store, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    codes = _ask(peopled, 250, caplog)
+    codes = _ask(peopled, clock, 250, caplog)
     assert codes["data"] >= 75
     assert len(codes) >= 8
 
 
 @pytest.mark.long
 def test_thousands_of_operations_are_answered(
-    peopled: Store, caplog: pytest.LogCaptureFixture, database: str
+    peopled: Store, clock: ManualClock, caplog: pytest.LogCaptureFixture, database: str
 ) -> None:
-    _ask(peopled, 2_000 if "://" in database else 10_000, caplog)
+    codes = _ask(peopled, clock, 2_000 if "://" in database else 10_000, caplog)
