@@ -26,6 +26,7 @@ from retrograph.schema.http import HttpEndpoint
 from retrograph.schema.ide import page_routes, with_page
 from retrograph.schema.identity import FindCaller, Identify, Identity, find_token
 from retrograph.schema.middleware import DEFAULT_HTTP, HttpOptions, make_middleware
+from retrograph.schema.open_streams import OpenStreams
 from retrograph.schema.protection import DEFAULT_PROTECTION, Protection
 from retrograph.schema.refusals import Refused, error_response, json_response
 from retrograph.schema.schema import make_schema
@@ -65,7 +66,8 @@ def create_app(
     no other process does; None: never.
     """
     schema, trusted = make_schema(), is_loopback if loopback_only else _nobody
-    find_caller = _caller_finder(store, tenant_id, identify, protection)
+    streams = OpenStreams(stream_limits.streams)
+    find_caller = _caller_finder(store, tenant_id, identify, protection, streams)
     endpoint = HttpEndpoint(schema, find_caller, http.receive_seconds, stream_limits)
     sockets = SocketEndpoint(schema, find_caller, trusted, stream_limits, http.cors_origins)
     answer = with_page(endpoint.answer) if http.graphiql else endpoint.answer
@@ -80,13 +82,17 @@ def create_app(
         exception_handlers={HTTPException: refuse_route},
         lifespan=lambda app: _lifespan(app, store, sweep_seconds),
     )
-    app.state.sockets = sockets
+    app.state.sockets, app.state.streams = sockets, streams
     app.router.redirect_slashes = False  # routes are exact: a redirected POST loses its body
     return app
 
 
 def _caller_finder(
-    store: Store, tenant_id: int, identify: Identify | None, protection: Protection
+    store: Store,
+    tenant_id: int,
+    identify: Identify | None,
+    protection: Protection,
+    streams: OpenStreams,
 ) -> FindCaller:
     everybody = Identity(tenant_id, fleet_ids=None, roles=frozenset(Role))
 
@@ -96,7 +102,9 @@ def _caller_finder(
         found = await identify(find_token(connection, init_payload)) if identify else everybody
         scope = Scope(store, found.tenant_id, found.fleet_ids, found.roles)
         state = connection.app.state
-        return Caller(scope, state.workers, state.bell, found.expires_at, store.now, protection)
+        serving = scope, state.workers, state.bell
+        proof = found.expires_at, store.now
+        return Caller(*serving, *proof, protection, found.subject, streams)
 
     return find_caller
 

@@ -49,6 +49,7 @@ _SETTINGS = {
     "graphiql": ("on|off", "Serve a page for browsers, where queries can be tried."),
     "keep_alive": ("SECONDS", "How often streams show a sign of life."),
     "socket_operations": ("COUNT", "How many operations a WebSocket may run at once."),
+    "caller_streams": ("COUNT", "How many subscriptions, and sockets, a caller may have open."),
 }
 
 

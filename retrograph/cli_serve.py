@@ -40,7 +40,7 @@ SERVING = (
     *("database", "host", "port", "tenant", "auth", "jwt_secret", "jwt_secret_file"),
     *("jwt_issuer", "jwt_audience", "jwt_leeway"),
     *("cors_origins", "receive_timeout", "log_level", "graphiql"),
-    *("keep_alive", "socket_operations"),
+    *("keep_alive", "socket_operations", "caller_streams"),
     *("max_cost", "operation_timeout", "introspection", "persisted_documents", "sweep_every"),
 )
 """The settings of whatever serves."""
@@ -169,7 +169,11 @@ def _run(
     protection: Protection,
 ) -> None:
     configure_logging(settings.log_level)
-    limits = StreamLimits(keep_alive=settings.keep_alive, operations=settings.socket_operations)
+    limits = StreamLimits(
+        keep_alive=settings.keep_alive,
+        operations=settings.socket_operations,
+        streams=settings.caller_streams,
+    )
     app = create_app(
         scope.store,
         tenant_id=scope.tenant_id,

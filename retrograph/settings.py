@@ -21,6 +21,7 @@ ANY_ORIGIN = "*"
 LOG_LEVELS = ("debug", "info", "warning", "error")
 MAX_TIMEOUT = 3_600
 MAX_OPERATIONS = 10_000
+MAX_STREAMS = 100_000
 MAX_MAX_COST = 10**9
 MAX_LEEWAY = 300
 """Seconds that the clock of whoever issues tokens may differ by."""
@@ -46,7 +47,8 @@ class Settings:
     request may take `receive_timeout` seconds to arrive, and so may its body. An operation may cost
     `max_cost` and take `operation_timeout` seconds. `graphiql` and `introspection` are `on` or
     `off`. With `persisted_documents`, a folder or a manifest, no others are executed. Streams show
-    a sign of life every `keep_alive` seconds, and a WebSocket runs at most `socket_operations`.
+    a sign of life every `keep_alive` seconds, and a WebSocket runs at most `socket_operations`. A
+    caller has at most `caller_streams` subscriptions open, and as many WebSockets.
     What time brings is swept for every `sweep_every` seconds; 0: by others.
     """
 
@@ -68,6 +70,7 @@ class Settings:
     graphiql: str = "on"
     keep_alive: int = 20
     socket_operations: int = 100
+    caller_streams: int = 1_000
     max_cost: int = MAX_COST
     operation_timeout: int = OPERATION_SECONDS
     sweep_every: int = 10
@@ -246,6 +249,7 @@ _READERS: Mapping[str, Callable[[str, str], object]] = {
     "graphiql": _switch,
     "keep_alive": partial(_seconds, 1, MAX_TIMEOUT),
     "socket_operations": partial(_number, MAX_OPERATIONS),
+    "caller_streams": partial(_number, MAX_STREAMS),
     "max_cost": partial(_number, MAX_MAX_COST),
     "operation_timeout": partial(_seconds, 1, MAX_TIMEOUT),
     "sweep_every": partial(_seconds, 0, MAX_TIMEOUT),

@@ -24,7 +24,7 @@ class AbsoluteForm:
         """Lets the application answer."""
         target = _TARGET.fullmatch(scope.get("raw_path") or b"")
         if target is not None:
-            scope = scope | _in_origin_form(scope, target[1], target[2] or b"/")
+            scope = {**scope, **_in_origin_form(scope, target[1], target[2] or b"/")}
         await self._app(scope, receive, send)
 
 

@@ -31,7 +31,15 @@ def read_claims(claims: Mapping[str, Any], now: int, leeway: int) -> Identity:
         _fleets(claims.get("fleets")),
         frozenset(_role(each) for each in _list(claims.get("roles"), "roles")),
         expires_at,
+        _subject(claims),
     )
+
+
+def _subject(claims: Mapping[str, Any]) -> str | None:
+    subject = claims.get("sub")
+    if subject is None or isinstance(subject, str):
+        return subject
+    raise _wrong("sub", "text")
 
 
 def _instant(claims: Mapping[str, Any], name: str) -> int:

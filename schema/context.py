@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor
+from contextlib import AbstractContextManager
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 from typing import Concatenate, ParamSpec, TypeVar
@@ -19,6 +20,7 @@ from retrograph.rules.errors import OperationTimedOut, Unauthenticated
 from retrograph.schema.bell import Bell
 from retrograph.schema.instants import Instants
 from retrograph.schema.loaders import Loaders
+from retrograph.schema.open_streams import OpenStreams
 from retrograph.schema.protection import DEFAULT_PROTECTION, Protection
 from retrograph.storage.clock import Clock, system_clock
 
@@ -33,7 +35,8 @@ class Caller:
     """Who asks through a transport, and what serves them: the threads, and the bell of news.
 
     A WebSocket's operations share one. From `expires_at` on, by `clock`, the caller's proof counts
-    no more; None: it always does. `protection` limits what each operation may ask.
+    no more; None: it always does. `protection` limits what each operation may ask. `subject` is who
+    a token was issued to, `streams` counts what callers have open.
     """
 
     scope: Scope
@@ -42,6 +45,12 @@ class Caller:
     expires_at: int | None = None
     clock: Clock = system_clock
     protection: Protection = DEFAULT_PROTECTION
+    subject: str | None = None
+    streams: OpenStreams = field(default_factory=OpenStreams)
+
+    def opens(self, kind: str) -> AbstractContextManager[None]:
+        """Counts one more subscription or socket of the caller's; raises `TooManyStreams`."""
+        return self.streams.one_more(kind, (self.scope.tenant_id, self.subject))
 
     def is_expired(self) -> bool:
         """Whether the caller's proof counts no more."""

@@ -99,7 +99,7 @@ def _operation(
 
 
 def _unproven(error: Unauthenticated, request: Request) -> Refused:
-    """RFC 6750, 3.1: a token that is wrong is told by a code; no token, or another scheme, isn't."""
+    """RFC 6750, 3.1: a wrong token is told by a code; no token, or another scheme, isn't."""
     wrong = ', error="invalid_token"' if shows_bearer(request) else ""
     challenge = {"www-authenticate": f'Bearer realm="retrograph"{wrong}'}
     return Refused(401, error.message, error.code, challenge)

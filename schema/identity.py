@@ -22,13 +22,14 @@ class Identity:
     """What a caller has proved.
 
     `fleet_ids` None means every fleet of the tenant; `expires_at` is the instant from which on the
-    proof counts no more, None for never.
+    proof counts no more, None for never. `subject` is who the proof was given to, if it tells.
     """
 
     tenant_id: int
     fleet_ids: frozenset[int] | None
     roles: frozenset[Role]
     expires_at: int | None = None
+    subject: str | None = None
 
 
 class Identify(Protocol):

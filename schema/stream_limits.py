@@ -12,7 +12,8 @@ class StreamLimits:
     `handshake` is how long a new socket may take to say `connection_init`; `keep_alive` the time
     between two signs of life; `reader` how long a peer may read nothing of what waits for it;
     `goodbye` how long operations may take to end when their stream must. `operations` is how many
-    may run on one socket at once.
+    may run on one socket at once, `streams` how many subscriptions a caller may have open over all
+    sockets and event streams, and how many sockets.
     """
 
     handshake: float = 15
@@ -20,6 +21,7 @@ class StreamLimits:
     reader: float = 60
     goodbye: float = 3
     operations: int = 100
+    streams: int = 1_000
 
 
 DEFAULT_STREAM_LIMITS = StreamLimits()

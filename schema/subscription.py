@@ -54,7 +54,10 @@ async def _follow(
     position: tuple[int, int],
 ) -> AsyncGenerator[Event, None]:
     caller = context.caller
-    with caller.bell.waiter(caller.scope.tenant_id, fleet_id, caller.expires_at) as waiter:
+    with (
+        caller.opens("subscriptions"),
+        caller.bell.waiter(caller.scope.tenant_id, fleet_id, caller.expires_at) as waiter,
+    ):
         while not waiter.stopped():
             waiter.clear()
             caller.check_proof()

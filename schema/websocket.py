@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import timedelta
 from typing import Any
 
@@ -35,7 +35,7 @@ from strawberry.subscriptions.protocols.graphql_transport_ws.types import (
 )
 from strawberry.types.execution import ExecutionResult, PreExecutionError
 
-from retrograph.rules.errors import Unauthenticated
+from retrograph.rules.errors import TooManyStreams, Unauthenticated
 from retrograph.schema.context import EXPIRED, Caller
 from retrograph.schema.failures import is_request_error
 from retrograph.schema.hosts import IsTrusted, is_origin_of
@@ -48,6 +48,7 @@ from retrograph.schema.stream_limits import DEFAULT_STREAM_LIMITS, StreamLimits
 from retrograph.schema.wire import NotJson, read_json, write_json
 
 GOING_AWAY = 1001
+TRY_AGAIN_LATER = 1013
 FORBIDDEN = 4403
 
 Visitor = Caller | WebSocket
@@ -63,6 +64,7 @@ class _Handler(BaseGraphQLTransportWSHandler[Visitor, None]):
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self._running: set[asyncio.Task[Any]] = set()
+        self._counted = ExitStack()
 
     async def handle(self) -> None:
         """Serves the socket until one side ends it, or the peer has read nothing for too long."""
@@ -76,7 +78,7 @@ class _Handler(BaseGraphQLTransportWSHandler[Visitor, None]):
             losing.cancel()
             if not serving.done():
                 serving.cancel()
-        with suppress(asyncio.CancelledError):
+        with self._counted, suppress(asyncio.CancelledError):
             await serving
 
     async def handle_message(self, message: Message) -> None:
@@ -89,14 +91,22 @@ class _Handler(BaseGraphQLTransportWSHandler[Visitor, None]):
         await super().handle_message(message)
 
     async def handle_connection_init(self, message: ConnectionInitMessage) -> None:
-        """Finds out who asks, by the payload or the headers; closes with 4403 without proof."""
+        """Finds out who asks, by the payload or the headers.
+
+        Closes with 4403 without proof, and with 1013 where the caller has too many sockets.
+        """
         if not self.connection_init_received:
             assert isinstance(self.context, WebSocket)  # noqa: S101 (nobody else so far)
             try:
-                self.context = await self.view.find_caller(self.context, message["payload"])
+                caller = await self.view.find_caller(self.context, message["payload"])
+                self._counted.enter_context(caller.opens("sockets"))
             except Unauthenticated as unproven:
                 await self.websocket.close(FORBIDDEN, unproven.message)
                 return
+            except TooManyStreams as refusal:
+                await self.websocket.close(TRY_AGAIN_LATER, refusal.message)
+                return
+            self.context = caller
         await super().handle_connection_init(message)
 
     async def handle_subscribe(self, message: SubscribeMessage) -> None:

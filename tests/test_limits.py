@@ -16,6 +16,7 @@ from retrograph.rules.limits import (
 from retrograph.schema import limits
 from retrograph.schema.cost import HEAVY, PLAIN, UNSIZED, find_prices
 from retrograph.schema.schema import make_schema
+from retrograph.schema.stream_limits import DEFAULT_STREAM_LIMITS
 from retrograph.settings import Settings
 from tests.shared import ROOT
 
@@ -41,6 +42,9 @@ def test_its_table_has_every_limit() -> None:
         MAX_FIRST,
         MAX_WALK_DEPTH,
         MAX_PATH_DEPTH,
+        DEFAULT_STREAM_LIMITS.operations,
+        DEFAULT_STREAM_LIMITS.streams,
+        DEFAULT_STREAM_LIMITS.streams,
         limits.MAX_BODY_BYTES,
         limits.MAX_MESSAGE_BYTES,
         limits.MAX_ERRORS,

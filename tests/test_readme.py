@@ -44,7 +44,7 @@ def test_a_checkout_stays_clean(demo: Demo) -> None:
     for block in BLOCKS:
         run(demo, block)
     made = sorted(each.name for each in demo.folder.iterdir())
-    git = ["git", "-C", ROOT, "check-ignore", "--no-index", *made]
+    git = ["git", "-C", str(ROOT), "check-ignore", "--no-index", *made]
     done = subprocess.run(git, capture_output=True, text=True, check=False)
     assert done.returncode in {0, 1}, done.stderr
     assert {"schema.graphql", "beliefs.jsonl", "energy.jsonl.gz"} <= set(made)

@@ -10,7 +10,7 @@
 
 `AsyncClient` is the same, awaited. It imports nothing of the server's but plain rules.
 
-values ── documents, jobs   what is asked and what it gives: an `Operation` each
+values ── documents, jobs, work   what is asked and what it gives: an `Operation` each
 exchange, feed              HTTP and the subscription without input or output; `retry` says when
 sync, asynchronous          what waits
 errors                      what can go wrong
@@ -25,7 +25,7 @@ except ModuleNotFoundError as missing:
         "The client needs httpx. Install it: pip install 'retrograph[client]'", name="httpx"
     ) from missing
 
-from retrograph.client import jobs
+from retrograph.client import jobs, work
 from retrograph.client.asynchronous import AsyncClient
 from retrograph.client.errors import (
     ApiError,
@@ -46,6 +46,7 @@ from retrograph.client.errors import (
     TaskCancelled,
     TaskClosed,
     TooComplex,
+    TooManyStreams,
     Unauthenticated,
     Unavailable,
     Unreachable,
@@ -54,7 +55,7 @@ from retrograph.client.errors import (
 from retrograph.client.operation import Operation
 from retrograph.client.retry import Retry
 from retrograph.client.sync import Client
-from retrograph.client.values import Event, Node, NodeInput, Preview, Run
+from retrograph.client.values import Event, Node, NodeInput, Preview, Run, Task
 
 __all__ = [
     "ApiError",
@@ -81,12 +82,15 @@ __all__ = [
     "RunNotRevertible",
     "RunTooLarge",
     "ScheduleSettled",
+    "Task",
     "TaskCancelled",
     "TaskClosed",
     "TooComplex",
+    "TooManyStreams",
     "Unauthenticated",
     "Unavailable",
     "Unreachable",
     "VersionConflict",
     "jobs",
+    "work",
 ]

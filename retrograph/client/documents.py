@@ -10,6 +10,13 @@ fragment NodeFields on MemoryNode {
 _RUN = """
 fragment RunFields on InvalidationRun { id status reason effect impactCount executedAt }
 """
+_TASK = """
+fragment TaskFields on RevalidationTask {
+  id status attempt priority leaseToken leaseExpiresAt
+  node { ...NodeFields } run { ...RunFields }
+  standingSupporters { ...NodeFields } evidence { uri note }
+}
+"""
 _FAILURE = """
 fragment Failure on UserError {
   code message path
@@ -80,6 +87,59 @@ mutation RevertRun($input: RevertRunInput!) {{
 }}
 {_RUN}{_FAILURE}{_NODE}"""
 
+CLAIM = f"""
+mutation Claim($input: ClaimRevalidationsInput!) {{
+  claimRevalidations(input: $input) {{
+    __typename
+    ... on RevalidationsClaimed {{ tasks {{ ...TaskFields }} }}
+    ...Failure
+  }}
+}}
+{_TASK}{_RUN}{_FAILURE}{_NODE}"""
+
+EXTEND = f"""
+mutation Extend($input: ExtendLeaseInput!) {{
+  extendLease(input: $input) {{
+    __typename
+    ... on LeaseExtended {{ task {{ ...TaskFields }} }}
+    ...Failure
+  }}
+}}
+{_TASK}{_RUN}{_FAILURE}{_NODE}"""
+
+COMPLETE = f"""
+mutation Complete($input: CompleteRevalidationInput!) {{
+  completeRevalidation(input: $input) {{
+    __typename
+    ... on RevalidationCompleted {{
+      node {{ ...NodeFields }} run {{ ...RunFields }}
+      task {{ status attempt }} restoredCount instant
+    }}
+    ...Failure
+  }}
+}}
+{_RUN}{_FAILURE}{_NODE}"""
+
+REQUEUE = f"""
+mutation Requeue($input: RequeueRevalidationInput!) {{
+  requeueRevalidation(input: $input) {{
+    __typename
+    ... on RevalidationRequeued {{ task {{ ...TaskFields }} }}
+    ...Failure
+  }}
+}}
+{_TASK}{_RUN}{_FAILURE}{_NODE}"""
+
+REPAIR = f"""
+mutation Repair($input: RepairNodeInput!) {{
+  repairNode(input: $input) {{
+    __typename
+    ... on NodeRepaired {{ node {{ ...NodeFields }} taskCount restoredCount instant }}
+    ...Failure
+  }}
+}}
+{_FAILURE}{_NODE}"""
+
 EVENTS_SO_FAR = """
 query EventsSoFar($fleet: ID!) {
   events(fleetId: $fleet, first: 1) { asOf }
@@ -94,4 +154,7 @@ subscription Events($fleet: ID!, $types: [EventType!], $after: String!) {
 }
 """
 
-ALL = (NODE, NODES, PREVIEW, INVALIDATE, PUT_NODES, LINK_NODES, REVERT_RUN, EVENTS_SO_FAR, EVENTS)
+ALL = (
+    *(NODE, NODES, PREVIEW, INVALIDATE, PUT_NODES, LINK_NODES, REVERT_RUN, EVENTS_SO_FAR, EVENTS),
+    *(CLAIM, EXTEND, COMPLETE, REQUEUE, REPAIR),
+)

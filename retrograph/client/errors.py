@@ -8,6 +8,7 @@ ClientError
     ├── NotFound              NOT_FOUND
     ├── InvalidInput          BAD_USER_INPUT and its more special codes
     ├── TooComplex            OPERATION_TOO_COMPLEX
+    ├── TooManyStreams        TOO_MANY_STREAMS
     ├── VersionConflict       VERSION_CONFLICT; `details["current"]` is the present node
     ├── PlanChanged           PLAN_CHANGED; `details["planHash"]` names the present plan
     ├── RunTooLarge           RUN_TOO_LARGE; `details["limit"]`
@@ -85,6 +86,10 @@ class TooComplex(ApiError):
     """The operation is too deep, too large or too dear."""
 
 
+class TooManyStreams(ApiError):
+    """The caller has as many subscriptions open as one may have; end one."""
+
+
 class VersionConflict(ApiError):
     """The node has another version than was expected."""
 
@@ -152,6 +157,7 @@ BY_CODE: Mapping[str, type[ApiError]] = {
     "INVALID_CURSOR": InvalidInput,
     "INSTANT_IN_FUTURE": InvalidInput,
     "OPERATION_TOO_COMPLEX": TooComplex,
+    "TOO_MANY_STREAMS": TooManyStreams,
     "VERSION_CONFLICT": VersionConflict,
     "PLAN_CHANGED": PlanChanged,
     "RUN_TOO_LARGE": RunTooLarge,
@@ -176,6 +182,15 @@ def failure_of(failure: Mapping[str, Any]) -> ApiError:
     kind = BY_CODE.get(failure["code"], ApiError)
     path = failure.get("path") or ()
     return kind(failure["message"], code=failure["code"], path=path, details=details)
+
+
+def done(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What the only mutation of a document has done; raises what it failed with."""
+    (answer,) = data.values()
+    if "code" in answer:
+        raise failure_of(answer)
+    told: dict[str, Any] = answer
+    return told
 
 
 def error_of(error: Mapping[str, Any], data: Mapping[str, Any] | None = None) -> ApiError:

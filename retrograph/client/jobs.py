@@ -6,12 +6,12 @@ Each raises what `retrograph.client.errors` names. Nodes are named by key (`str`
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
 from retrograph.client import documents
-from retrograph.client.errors import failure_of
+from retrograph.client.errors import done
 from retrograph.client.operation import Operation
 from retrograph.client.values import (
     EdgeType,
@@ -128,7 +128,7 @@ def invalidate(
     }
     variables = {"input": {name: value for name, value in given.items() if value is not None}}
     return Operation(
-        documents.INVALIDATE, variables, lambda data: Run.of(_done(data)), repeatable=True
+        documents.INVALIDATE, variables, lambda data: Run.of(done(data)), repeatable=True
     )
 
 
@@ -136,9 +136,9 @@ def put_nodes(fleet: int, inputs: Iterable[NodeInput], *, cosmetic: bool = False
     """Makes or updates 1 to 1,000 nodes, all or none; a `cosmetic` change fells nothing."""
 
     def read(data: dict[str, Any]) -> Put:
-        done = _done(data)
-        runs = tuple(map(Run.of, done["runs"]))
-        return Put(tuple(map(Node.of, done["nodes"])), runs, to_datetime(done["instant"]))
+        told = done(data)
+        runs = tuple(map(Run.of, told["runs"]))
+        return Put(tuple(map(Node.of, told["nodes"])), runs, to_datetime(told["instant"]))
 
     on_change = "KEEP" if cosmetic else "PROPAGATE"
     given = {"fleetId": str(fleet), "nodes": list(inputs), "onChange": on_change}
@@ -155,9 +155,9 @@ def link_nodes(
     """
 
     def read(data: dict[str, Any]) -> Linked:
-        done = _done(data)
-        ids = tuple(int(each["id"]) for each in done["edges"])
-        return Linked(ids, done["run"] and Run.of(done["run"]), to_datetime(done["instant"]))
+        told = done(data)
+        ids = tuple(int(each["id"]) for each in told["edges"])
+        return Linked(ids, told["run"] and Run.of(told["run"]), to_datetime(told["instant"]))
 
     wanted = [
         {"source": to_ref(source), "type": type, "target": to_ref(target)}
@@ -171,9 +171,9 @@ def revert_run(fleet: int, run_id: int, *, reason: str | None = None) -> Operati
     """Undoes a run where nothing newer has touched its nodes."""
 
     def read(data: dict[str, Any]) -> Reverted:
-        done = _done(data)
-        restored, left = (tuple(map(int, done[name])) for name in ("restoredIds", "leftAloneIds"))
-        return Reverted(Run.of(done["run"]), restored, left, to_datetime(done["instant"]))
+        told = done(data)
+        restored, left = (tuple(map(int, told[name])) for name in ("restoredIds", "leftAloneIds"))
+        return Reverted(Run.of(told["run"]), restored, left, to_datetime(told["instant"]))
 
     given = {"fleetId": str(fleet), "runId": str(run_id), "reason": reason}
     return Operation(documents.REVERT_RUN, {"input": given}, read, repeatable=False)
@@ -186,12 +186,3 @@ def last_cursor(fleet: int) -> Operation[str]:
         return encode_event_cursor(parse_instant(data["events"]["asOf"]), MAX_ID)
 
     return Operation(documents.EVENTS_SO_FAR, {"fleet": str(fleet)}, read, repeatable=True)
-
-
-def _done(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What the only mutation of a document has done; raises what it failed with."""
-    (answer,) = data.values()
-    if "code" in answer:
-        raise failure_of(answer)
-    done: dict[str, Any] = answer
-    return done

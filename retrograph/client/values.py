@@ -25,6 +25,18 @@ EdgeType = Literal[
     "VALID_ONLY_WHEN",
 ]
 RunStatus = Literal["APPLIED", "NO_CHANGE", "REVERTED"]
+Outcome = Literal["ERROR", "REFUTED", "VERIFIED"]
+TaskStatus = Literal[
+    "BACKING_OFF",
+    "CANCELLED_SUPERSEDED",
+    "CUT_OFF",
+    "DEAD_LETTER",
+    "LEASED",
+    "READY",
+    "REFUTED",
+    "VERIFIED",
+    "WAITING",
+]
 
 NodeName = str | int
 """A node's key, or its id."""
@@ -154,6 +166,87 @@ class Reverted:
     run: Run
     restored_ids: tuple[int, ...]
     left_alone_ids: tuple[int, ...]
+    instant: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a node rests on outside of the graph."""
+
+    uri: str
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A node to judge again: the run that felled it, if one did, and what supports it still.
+
+    `lease_token` is told to whoever claims it. `attempt` counts the judgements that failed.
+    """
+
+    id: int
+    status: TaskStatus
+    attempt: int
+    priority: int
+    lease_token: str | None
+    lease_expires_at: datetime | None
+    node: Node
+    run: Run | None
+    standing_supporters: tuple[Node, ...]
+    evidence: tuple[Evidence, ...]
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Task:
+        """The task that `... TaskFields` selects."""
+        until = data["leaseExpiresAt"]
+        return cls(
+            int(data["id"]),
+            data["status"],
+            data["attempt"],
+            data["priority"],
+            data["leaseToken"],
+            until and to_datetime(until),
+            Node.of(data["node"]),
+            data["run"] and Run.of(data["run"]),
+            tuple(map(Node.of, data["standingSupporters"])),
+            tuple(Evidence(each["uri"], each["note"]) for each in data["evidence"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A judged node, and where its task stands: after an `ERROR` it comes again, or is given up.
+
+    `run` is that of a refutation; `restored_count` nodes were healed without a judgement.
+    """
+
+    node: Node
+    status: TaskStatus
+    attempt: int
+    run: Run | None
+    restored_count: int
+    instant: datetime
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Completed:
+        """What a completion tells."""
+        return cls(
+            Node.of(data["node"]),
+            data["task"]["status"],
+            data["task"]["attempt"],
+            data["run"] and Run.of(data["run"]),
+            data["restoredCount"],
+            to_datetime(data["instant"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """A repaired node; so many tasks are open on what rests on it, so many nodes were healed."""
+
+    node: Node
+    task_count: int
+    restored_count: int
     instant: datetime
 
 

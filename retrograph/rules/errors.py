@@ -6,6 +6,7 @@ Every one has a stable `code` for programs, a `message` for people that says wha
     RetrographError
     ├── Unauthenticated           UNAUTHENTICATED
     ├── Forbidden                 FORBIDDEN
+    ├── TooManyStreams            TOO_MANY_STREAMS
     ├── NotFound                  NOT_FOUND
     ├── InvalidInput              BAD_USER_INPUT, or a more special code
     │   ├── InvalidCursor         INVALID_CURSOR
@@ -75,6 +76,12 @@ class Forbidden(RetrographError):
     """The caller's roles don't allow what was asked for; nothing of it was done."""
 
     code = "FORBIDDEN"
+
+
+class TooManyStreams(RetrographError):
+    """The caller has as many subscriptions or sockets open as one may have."""
+
+    code = "TOO_MANY_STREAMS"
 
 
 class NotFound(RetrographError):

@@ -28,7 +28,9 @@ def test_all_documents_are_examined() -> None:
     assert {text for text in named if not text.strip().startswith("fragment")} == set(documents.ALL)
 
 
-@pytest.mark.parametrize("name", ["Validity", "NodeKind", "EdgeType", "RunStatus"])
+@pytest.mark.parametrize(
+    "name", ["Validity", "NodeKind", "EdgeType", "RunStatus", "Outcome", "TaskStatus"]
+)
 def test_the_words_are_those_of_the_enums(schema: GraphQLSchema, name: str) -> None:
     held: Any = schema.type_map[name]
     assert sorted(get_args(getattr(values, name))) == sorted(held.values)

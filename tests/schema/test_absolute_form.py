@@ -36,7 +36,8 @@ def ask(server: Listening, target: bytes, *lines: bytes) -> tuple[int, object]:
 
 
 @pytest.mark.parametrize(
-    "target", [b"http://localhost", b"HTTP://127.0.0.1:8000", b"https://[::1]", b"http://localhost:"]
+    "target",
+    [b"http://localhost", b"HTTP://127.0.0.1:8000", b"https://[::1]", b"http://localhost:"],
 )
 def test_a_query_is_answered(server: Listening, target: bytes) -> None:
     assert ask(server, target + QUERY, b"host: localhost") == (200, ANSWER)

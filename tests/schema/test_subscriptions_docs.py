@@ -37,22 +37,25 @@ def test_its_client_is_the_one_that_is_tested() -> None:
 
 def test_its_codes_are_those_that_sockets_are_closed_with() -> None:
     told = set(re.findall(r"^\| (\d{4}) \|", PAGE, re.MULTILINE))
-    tests = [ROOT / "tests" / "schema" / f"test_socket_{name}.py" for name in ("life", "messages")]
-    seen = set(re.findall(r"\b(?:100\d|1011|44\d\d)\b", "".join(t.read_text() for t in tests)))
+    names = ("socket_life", "socket_messages", "open_streams")
+    tests = [ROOT / "tests" / "schema" / f"test_{name}.py" for name in names]
+    seen = set(re.findall(r"\b(?:100\d|101[13]|44\d\d)\b", "".join(t.read_text() for t in tests)))
     assert told == seen
 
 
 def test_its_numbers_are_those_in_force() -> None:
     limits, settings = DEFAULT_STREAM_LIMITS, Settings()
     assert MAX_MESSAGE_BYTES == 1 << 20
-    assert (limits.keep_alive, limits.operations) == (
+    assert (limits.keep_alive, limits.operations, limits.streams) == (
         settings.keep_alive,
         settings.socket_operations,
+        settings.caller_streams,
     )
     for said in (
         f"within {limits.handshake} seconds",
         f"every `--keep-alive` seconds ({limits.keep_alive})",
         f"`--socket-operations` ({limits.operations})",
+        f"`--caller-streams` ({limits.streams:,})",
         f"reads nothing for {limits.reader} seconds",
         f"gives running operations {limits.goodbye} seconds to end",
         f"what is left of HTTP within {GRACE_SECONDS}.",
