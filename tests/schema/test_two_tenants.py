@@ -27,40 +27,31 @@ from graphql import (
 )
 
 from retrograph.app import create_app
-from retrograph.resolvers.add_evidence import add_evidence
-from retrograph.resolvers.claim_revalidations import claim_revalidations
-from retrograph.resolvers.complete_revalidation import (
-    Completion,
-    Outcome,
-    complete_revalidation,
-)
-from retrograph.resolvers.inputs import Invalidation, NodeInput
-from retrograph.resolvers.pin_node import pin_node
-from retrograph.resolvers.schedule_invalidation import request_invalidation
+from retrograph.resolvers.inputs import NodeInput
+from retrograph.resolvers.rewind_fleet import confirmation
 from retrograph.resolvers.scope import Role, Scope
-from retrograph.rules.instant import format_instant
+from retrograph.rules.instant import format_instant, parse_instant
 from retrograph.schema.permissions import PERMISSIONS
 from retrograph.schema.protection import Protection
 from retrograph.schema.schema import sdl
 from retrograph.storage.store import Store, open_store
+from retrograph.storage.task_records import TaskRecord
 from tests.clock import START, ManualClock
 from tests.dump import dump_fleet
-from tests.memory import NEW, Memory, ref
+from tests.memory import NEW, Memory
 from tests.schema.generated import Operation, Values, coordinates, operation, optional
 from tests.schema.serving import Served, Socket, listening, serving
+from tests.schema.tenants import MARK, keep
 from tests.schema.tokens import bearer, tokens
 from tests.storage.tour import write_all
 
-MARK = "for our eyes"
-"""It stands in every text of the other tenant, and in nothing that is asked."""
 THEIRS, OURS = 1, 2
 FLEET, ELSEWHERE, UNHELD, NOWHERE = 1, 700_001, 700_002, 700_003
 """What both have, what only the other has, what we have and don't hold, and what nobody has."""
 READING = [name for name in PERMISSIONS if name.startswith("Query.")]
 WRITING = [name for name in PERMISSIONS if name.startswith("Mutation.")]
 
-KEYS = ("root", "fallen", "pinned")
-VERSION = "MemoryNode.versionId"
+TASK, VERSION = "RevalidationTask.id", "MemoryNode.versionId"
 REFS: tuple[tuple[int, ...], ...] = ((0,), (1,), (0, 1), (1, 0))
 """Nodes by id, by key, and by one of each."""
 FOREIGN = (NOWHERE, UNHELD, ELSEWHERE)
@@ -72,6 +63,7 @@ GIVEN: dict[str, Any] = {
     "idempotencyKey": "theirs",
     "first": 50,
     "from": format_instant(START),
+    "dryRun": False,
 }
 DEFAULTS = {"Int": 3, "Float": 0.5, "Boolean": True, "JSON": {"text": "said"}, "Long": "1"}
 ENUMS = {"EventType": "NODE_STALE"}
@@ -109,12 +101,15 @@ def planted(store: Store) -> Iterator[Tenants]:
     store.write_all(THEIRS, [FLEET, ELSEWHERE], lambda _: None)
     store.write_all(OURS, [FLEET, UNHELD], lambda _: None)
     both = {tenant: Scope(store, tenant, None, frozenset(Role)) for tenant in (THEIRS, OURS)}
+    known = Known()
     for tenant, scope in both.items():
         write_all(scope, FLEET)
-        keep(Memory(scope, FLEET), MARK if tenant == THEIRS else "for your eyes")
+        held = keep(Memory(scope, FLEET), MARK if tenant == THEIRS else "for your eyes")
+        if tenant == THEIRS:
+            known.hold(held[0])
     keep(Memory(both[THEIRS], ELSEWHERE), MARK)
     with serving(create_app(store, identify=tokens(), protection=DEAR)) as served:
-        tenants = Tenants(store, served, Known())
+        tenants = Tenants(store, served, known)
         learn(tenants)
         yield tenants
 
@@ -134,44 +129,17 @@ def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
         yield made
 
 
-def keep(memory: Memory, mark: str) -> None:
-    """Puts a text everywhere in a fleet."""
-    memory.put(*(NodeInput(key, kind=NEW, payload={"text": mark}) for key in KEYS))
-    memory.link("root REQUIRES fallen", "root DERIVED_FROM pinned", "fallen SUPPORTED_BY pinned")
-    add_evidence(memory.scope, memory.fleet, ref("fallen"), f"urn:{mark}", mark)
-    pin_node(memory.scope, memory.fleet, ref("pinned"), pinned=True, reason=mark)
-    memory.fell("root", reason=mark, idempotency_key=None if mark != MARK else "theirs")
-    judge(memory, mark)
-
-
-def judge(memory: Memory, mark: str) -> None:
-    """Opens tasks, and leaves one refuted, one waiting and one leased; with texts everywhere."""
-    memory.put(*(NodeInput(key, kind=NEW) for key in ("base", "gone", "left", "last")))
-    memory.link("base DERIVED_FROM gone", "base DERIVED_FROM left", "left DERIVED_FROM last")
-    memory.fell("base")
-    tasks = claim_revalidations(memory.scope, memory.fleet, mark, 100)
-    wanted = {memory.node("gone").id: Outcome.REFUTED}
-    for each in tasks:
-        if each.node_id in wanted:
-            judged = Completion(
-                each.id,
-                each.lease_token or "",
-                wanted[each.node_id],
-                evidence=[mark],
-                note=mark,
-                by=mark,
-            )
-            complete_revalidation(memory.scope, memory.fleet, judged)
-    later = Invalidation(ref("root"), mark, effective_at=memory.store.now() + 10**12)
-    request_invalidation(memory.scope, memory.fleet, later)
-
-
 class Known:
     """What the other tenant knows of its fleet: ids, cursors and texts, by where they stood."""
 
     def __init__(self) -> None:
         self.by_field: dict[str, list[str]] = defaultdict(list)
         self.cursors: dict[str, list[str]] = defaultdict(list)
+
+    def hold(self, task: TaskRecord) -> None:
+        """Takes in a task that the other tenant has leased; its token is told by no query."""
+        self.by_field[TASK].append(str(task.id))
+        self.by_field["RevalidationTask.leaseToken"].append(task.lease_token or "")
 
     def learn(self, asked: Operation, body: Any) -> None:
         """Takes in an answer."""
@@ -194,8 +162,8 @@ class Known:
 
     def give(self, coordinate: str, kind: str, at: str, name: str, type: str) -> Any:
         """A value for an input of a root field; ids are those of a kind."""
-        if name in GIVEN:
-            return GIVEN[name]
+        if name in GIVEN or name == "confirm":
+            return GIVEN[name] if name in GIVEN else confirmation(FLEET, parse_instant(at))
         if type == "ID":
             known = self.by_field[VERSION if "Version" in name else kind]
             return known[0] if known else "1"
@@ -306,6 +274,15 @@ def test_what_is_anothers_is_neither_found_nor_changed(tenants: Tenants) -> None
             assert not found(answer) & known.things(), asked
         assert tenants.theirs() == before, coordinate
     assert dump_fleet(tenants.store, OURS, FLEET) != ours
+
+
+def test_whoever_leased_a_task_holds_on_to_it_by_what_is_tried(neighbours: Tenants) -> None:
+    """Else it would prove nothing that another tenant can't."""
+    give = partial(neighbours.known.give, "Mutation.extendLease", TASK, "")
+    asked = operation(schema(), "Mutation.extendLease", Values(give, nothing))
+    answers = [neighbours.ask(asked, tenant=each).json()["data"] for each in (OURS, THEIRS)]
+    said = [each["__typename"] for answer in answers for each in answer.values()]
+    assert said == ["NotFound", "LeaseExtended"]
 
 
 @pytest.mark.parametrize("role", [*Role, None], ids=str)
