@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,9 @@ import jwt
 import pytest
 
 from tests.command import PATIENCE, next_line, process, refused, retrograph
+from tests.missing import program
 from tests.schema.tokens import bearer, key_set, new_key, public, sign
+from tests.shared import ROOT
 
 SECRET = "the secret of a server, which is long enough"
 VIEWER = {"query": "{ viewer { tenantId fleetIds roles } }"}
@@ -131,3 +134,17 @@ def test_the_demo_keeps_the_secret_that_it_has(tmp_path: Path, monkeypatch: Any)
         assert jwt.decode(printed, SECRET, ["HS256"])["roles"][-1] == "ADMIN"
         Path("retrograph-demo.db.secret").write_text("")
     refused("CONFIGURATION", "demo", "--port", "0")
+
+
+def test_the_commands_of_the_page_make_tokens_that_its_server_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "identity.md").read_text()
+    make, protect, serve, _, issue = re.findall(r"^\$ (.+)$", page, re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    subprocess.run([program("bash", "bash"), "-euc", f"{make}\n{protect}"], check=True)
+    assert Path("secret").stat().st_mode & 0o077 == 0
+    assert serve.startswith("retrograph serve --auth token ")
+    with serving(tmp_path, *serve.split()[4:]) as url:
+        answer = ask(url, token(*issue.split()[2:]))
+    assert answer.json()["data"]["viewer"]["roles"] == ["CONTROLLER"]
