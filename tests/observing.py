@@ -78,9 +78,18 @@ def _history(scope: Scope, fleet: int, at: int, nodes: Sequence[NodeRecord]) -> 
     for node in nodes:
         versions = histories[node.id].rows
         assert versions[0] == node
-        assert all(new.valid_from == old.valid_to for new, old in pairwise(versions))
+        for new, old in pairwise(versions):
+            assert old.valid_to is not None
+            if new.valid_from != old.valid_to:  # a rewind took it out of the present
+                _is_away(scope, fleet, node.id, old.valid_to, new.valid_from)
         assert versions[-1].valid_from == node.created_at
     return histories
+
+
+def _is_away(scope: Scope, fleet: int, node: int, left: int, returned: int) -> None:
+    assert left < returned
+    for at in (left, returned - 1):
+        assert get_node(scope, fleet, NodeRef(id=node), at) is None
 
 
 def _evidence(scope: Scope, fleet: int, at: int, nodes: Sequence[NodeRecord]) -> Any:
