@@ -15,13 +15,13 @@ from retrograph.resolvers.changes import list_changes
 from retrograph.resolvers.claim_revalidations import claim_revalidations, requeue_revalidation
 from retrograph.resolvers.complete_revalidation import Completion, Outcome, complete_revalidation
 from retrograph.resolvers.scope import Scope
-from retrograph.rules.errors import Overtaken, RequirementDead, TaskRefused
+from retrograph.rules.errors import Overtaken, RequirementDead, TaskCancelled, TaskRefused
 from retrograph.rules.limits import MAX_FIRST
 from retrograph.rules.validity import Validity
 from retrograph.storage.changes import position_of
 from retrograph.storage.filters import TaskFilter
 from retrograph.storage.nodes import states_by_id
-from retrograph.storage.open_work import open_tasks
+from retrograph.storage.open_work import all_open, open_tasks
 from retrograph.storage.task_records import UNSURE, TaskRecord, TaskStatus
 from retrograph.storage.tasks import page_tasks
 from tests.clock import ManualClock
@@ -34,7 +34,7 @@ SECOND = 1_000_000
 
 def is_refuted(node_id: int) -> bool:
     """One in ten is found to be wrong, whoever judges it and when."""
-    return crc32(str(node_id).encode()) % 10 == 0
+    return crc32(f"{node_id} is wrong".encode()) % 10 == 0
 
 
 def is_hard(node_id: int) -> bool:
@@ -46,15 +46,17 @@ def is_hard(node_id: int) -> bool:
 class Simulation:
     """`sources` is whom each node rests on; `check` is called after every commit.
 
-    `circle` tells who stands in a circle with a node: these become ready together.
+    `circle` tells who stands in a circle with a node: these become ready together. `wrong` are the
+    nodes that are refuted, whoever judges them and when.
     """
 
     scope: Scope
     clock: ManualClock
     sources: Mapping[int, frozenset[int]]
     circle: Callable[[int], frozenset[int]]
+    wrong: frozenset[int]
     check: Callable[[], None] = lambda: None
-    random: Random = field(default_factory=lambda: Random(3))
+    random: Random = field(default_factory=Random)
     open: set[int] = field(default_factory=set)
     fallen: set[int] = field(default_factory=set)
     held: dict[int, str] = field(default_factory=dict)
@@ -65,20 +67,28 @@ class Simulation:
 
     def run(self) -> None:
         """Works until nothing is open."""
-        self.look()
+        self.begin()
         while self.open:
             if not self.work():
                 self.clock.advance(LEASE * SECOND)
                 if not self.work():
                     self.requeue()
 
+    def begin(self) -> None:
+        """Takes in whatever is open."""
+        self.seen = self.scope.clock(FLEET)
+        with self.scope.snapshot(FLEET) as s:
+            self.open = set(all_open(s))
+        self.fallen |= self.open
+        self.check()
+
     def work(self) -> int:
         """A round of all workers; returns how many tasks they were given."""
         given = [self.claim() for _ in range(WORKERS)]
         tasks = [task for each in given for task in each]
         self.random.shuffle(tasks)
-        for task in tasks:
-            self.judge(task)
+        late = [answer for task in tasks if (answer := self.judge(task)) is not None]
+        self.expire(late)
         return len(tasks)
 
     def claim(self) -> list[TaskRecord]:
@@ -92,19 +102,14 @@ class Simulation:
             assert before <= self.circle(task.node_id), f"{task.node_id} before {before}"
         return tasks
 
-    def judge(self, task: TaskRecord) -> None:
+    def judge(self, task: TaskRecord) -> Completion | None:
+        """Returns an answer that takes longer than the lease lasts; a crash leaves none."""
         fate = self.random.random()
-        outcome = Outcome.REFUTED if is_refuted(task.node_id) else Outcome.VERIFIED
+        outcome = Outcome.REFUTED if task.node_id in self.wrong else Outcome.VERIFIED
         answer = Completion(task.id, task.lease_token or "", outcome)
-        if fate < 0.05:
-            self.counts["crashed"] += 1
-            self.expire()
-            return
         if fate < 0.10:
-            self.counts["timed out"] += 1
-            self.expire()
-            self.refuse(answer)
-            return
+            self.counts["crashed" if fate < 0.05 else "timed out"] += 1
+            return None if fate < 0.05 else answer
         if is_hard(task.node_id) and task.id not in self.requeued:
             answer = Completion(task.id, answer.lease_token, Outcome.ERROR)
         self.answer(answer, task)
@@ -113,20 +118,26 @@ class Simulation:
         if self.answers and fate > 0.95:
             self.refuse(self.random.choice(self.answers))
         self.answers.append(answer)
+        return None
 
-    def expire(self) -> None:
-        """All leases end with the time that passes; those who hold others come too late."""
-        self.clock.advance((LEASE + 1) * SECOND)
-        self.held.clear()
+    def expire(self, late: list[Completion]) -> None:
+        """The leases end of what nobody has answered, and some answers come then."""
+        if self.held:
+            self.clock.advance((LEASE + 1) * SECOND)
+            self.held.clear()
+        for answer in late:
+            self.refuse(answer)
+        self.answers += late
 
     def answer(self, answer: Completion, task: TaskRecord) -> None:
-        if self.held.pop(task.id, None) is None:
-            self.refuse(answer)
-            return
+        del self.held[task.id]
         try:
             complete_revalidation(self.scope, FLEET, answer)
         except Overtaken:
             self.counts["overtaken"] += 1
+        except TaskCancelled:
+            # Another worker's refutation has swept the node meanwhile.
+            self.counts["cancelled"] += 1
         except RequirementDead:
             refuted = Completion(task.id, answer.lease_token, Outcome.REFUTED)
             complete_revalidation(self.scope, FLEET, refuted)
@@ -166,7 +177,8 @@ class Simulation:
         unsure = {n for n, (stored, _, pinned) in states.items() if stored in UNSURE and not pinned}
         assert tasks.keys() == unsure
         self.fallen |= unsure | {n for n, state in states.items() if state[0] == Validity.INVALID}
-        self.open = self.open - touched | tasks.keys()
+        self.open -= touched
+        self.open |= tasks.keys()
         self.check()
 
     def _changed(self) -> Iterator[int]:
