@@ -19,12 +19,17 @@ WHERE id = ?
 
 @dataclass(frozen=True, slots=True)
 class CascadeRows:
-    """What a cascade wrote, table by table, in the order of the primary keys."""
+    """What a cascade wrote, table by table, in the order of the primary keys.
+
+    Tasks and their gates are there only where something is to be judged.
+    """
 
     states: Rows
     history: Rows
     impacts: Rows
     events: Rows
+    tasks: Rows
+    gates: Rows
 
     @classmethod
     def read(cls, path: Path) -> CascadeRows:
@@ -36,6 +41,8 @@ class CascadeRows:
                 connection.execute("SELECT * FROM node_state_history").fetchall(),
                 connection.execute("SELECT * FROM impact").fetchall(),
                 connection.execute("SELECT * FROM outbox").fetchall(),
+                connection.execute("SELECT * FROM task ORDER BY id").fetchall(),
+                connection.execute("SELECT * FROM task_gate").fetchall(),
             )
         finally:
             connection.close()
@@ -51,4 +58,7 @@ class CascadeRows:
         connection.executemany(_UPDATE, self.states)
         connection.executemany(insert("impact", self.impacts), self.impacts)
         connection.executemany(insert("outbox", self.events), self.events)
+        for table, rows in (("task", self.tasks), ("task_gate", self.gates)):
+            if rows:
+                connection.executemany(insert(table, rows), rows)
         connection.execute("COMMIT")

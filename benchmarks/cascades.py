@@ -13,6 +13,7 @@ from benchmarks.sizes import Sizes
 from retrograph.resolvers.inputs import Invalidation
 from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.scope import Scope
+from retrograph.rules.validity import Validity
 from retrograph.storage.records import NodeRef
 
 WARM = "storage, warm"
@@ -20,17 +21,19 @@ COLD = "storage, cold"
 BARE = "four bare executemany"
 
 
-def fell(scope: Scope, count: int, root: int = ROOT) -> None:
+def fell(scope: Scope, count: int, root: int = ROOT, effect: Validity = Validity.INVALID) -> None:
     """Invalidates a root and makes sure that it felled `count` nodes, itself included."""
-    run = invalidate(scope, FLEET, Invalidation(NodeRef(id=root), "measured"))
+    run = invalidate(scope, FLEET, Invalidation(NodeRef(id=root), "measured", effect))
     if run.impact_count != count:
         raise AssertionError(f"the cascade felled {run.impact_count} of {count} nodes")
 
 
-def time_cascade(template: Path, count: int, *, warm: bool = True) -> float:
+def time_cascade(
+    template: Path, count: int, *, warm: bool = True, effect: Validity = Validity.INVALID
+) -> float:
     """The seconds of one cascade, its commit included, on a fresh copy of the graph."""
     with opened(fresh(template), warm=warm) as scope:
-        return timed(lambda: fell(scope, count))
+        return timed(lambda: fell(scope, count, effect=effect))
 
 
 def against_executemany(folder: Path, sizes: Sizes) -> Iterator[Row]:

@@ -8,7 +8,9 @@ from pathlib import Path
 from benchmarks.answers import answers
 from benchmarks.as_of import as_of
 from benchmarks.cascades import against_executemany, growth
+from benchmarks.healing import healing
 from benchmarks.importing import importing
+from benchmarks.judging import judging
 from benchmarks.literal import literal
 from benchmarks.mariadb import mariadb
 from benchmarks.measure import Row
@@ -24,6 +26,8 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "literal": literal,
     "growth": growth,
     "as-of": as_of,
+    "judging": judging,
+    "healing": healing,
     "rewind": rewinding,
     "import": importing,
     "http": served,

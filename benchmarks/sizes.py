@@ -13,6 +13,8 @@ DEBIAN = Path(__file__).resolve().parents[1] / ".." / "shared" / "data" / "debia
 class Sizes:
     """Nodes of graphs, layers, versions a node, rounds; patience is in seconds.
 
+    `open` are the fewest open tasks, `judged` how many judgements are timed as one; `draws` is how
+    often it is drawn which nodes have changed.
     `batch` is how many reads of a node are timed as one, `file` what is imported; `answered` are
     the nodes of an answer, and `requests` how many are averaged.
     """
@@ -30,7 +32,11 @@ class Sizes:
     requests: int = 40
     imports: int = 5
     server_rounds: int = 3
+    open: int = 1_000
+    judged: int = 40
+    draws: int = 25
     file: Path = DEBIAN
+    root: str = "src:glibc"
 
 
 FULL = Sizes()
@@ -50,5 +56,9 @@ TINY = Sizes(
     requests=4,
     imports=1,
     server_rounds=1,
+    open=60,
+    judged=4,
+    draws=2,
+    root="supplier",
 )
 """What a test runs, to see that every benchmark still works."""

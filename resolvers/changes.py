@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from retrograph.resolvers.scope import Scope
-from retrograph.rules.errors import InstantInFuture, InvalidInput
+from retrograph.rules.errors import BeyondRetention, InstantInFuture, InvalidInput
 from retrograph.rules.limits import check_first
 from retrograph.storage.changes import Position, page_changes
 from retrograph.storage.records import ChangeRecord, Page
@@ -25,10 +25,9 @@ def list_changes(
     Raises `InvalidInput` where `since` is later than `until`.
     """
     check_first(first)
-    if until is None:
-        with _told_of("from"), scope.snapshot(fleet_id, since):
-            pass  # only whether it lies in the future
-    elif since > until:
+    with _told_of("from"), scope.snapshot(fleet_id, since):
+        pass  # only whether it lies in the future, or too long ago
+    if until is not None and since > until:
         raise InvalidInput(
             "`from` is later than `to`; give the earlier one as `from`.", path=("from",)
         )
@@ -38,8 +37,8 @@ def list_changes(
 
 @contextmanager
 def _told_of(field: str) -> Iterator[None]:
-    """Names the field in which an instant was given that lies in the future."""
+    """Names the field in which an instant was given that can't be read at."""
     try:
         yield
-    except InstantInFuture as error:
-        raise InstantInFuture(error.message, path=(field,)) from error
+    except (InstantInFuture, BeyondRetention) as error:
+        raise type(error)(error.message, path=(field,)) from error

@@ -8,13 +8,14 @@ import shlex
 import signal
 import socket
 import sys
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import click
 
 from retrograph.app import create_app
 from retrograph.authentication import make_identify, make_secret, make_token, with_own_secret
+from retrograph.cli_demo_judge import judging
 from retrograph.cli_log import configure_logging
 from retrograph.cli_options import database_file, open_scope, takes_settings
 from retrograph.resolvers.demo import CORRECTION, FLEET, fill_with_demo, make_demo
@@ -49,9 +50,11 @@ DEMO_TOKEN_LIFE = 7 * 86_400 * SECOND
 """How long the token counts that the demo prints, in microseconds."""
 
 _QUERIES = {
-    "What is not healthy now, and why": """
-        { nodes(fleetId: 1, filter: {validity: [DEFINITELY_STALE]}) {
-          edges { node { key staleness { run { reason } path { key } } } } } }""",
+    "What does not hold any more, and why": """
+        { nodes(fleetId: 1, filter: {validity: [DEFINITELY_STALE, INVALID]}) {
+          edges { node { key validity staleness { run { reason } path { key } } } } } }""",
+    "Who judged what, and why": """
+        { decisions(fleetId: 1) { nodes { at kind node { key } note by } } }""",
     "What the agent believed just before the tariff was corrected": """
         { node(fleetId: 1, by: {key: "decision:9001"}, asOf: "$before") {
           validity payload confidence asOf } }""",
@@ -74,9 +77,13 @@ def serve(settings: Settings) -> None:
 
 @click.command("demo")
 @click.option("--serve/--no-serve", "serving", default=True, help="Serve it, or only make it.")
+@click.option("--judge/--no-judge", "judged", default=True, help="Judge by rules what is stale.")
 @takes_settings(*SERVING, defaults=Settings(database="retrograph-demo.db", auth="token"))
-def demo(settings: Settings, serving: bool) -> None:
-    """Make the demo, a fleet with a week of history, if it is not there; then serve it."""
+def demo(settings: Settings, serving: bool, judged: bool) -> None:
+    """Make the demo, a fleet with a week of history, if it is not there; then serve it.
+
+    While it is served, simple rules judge what is stale: a line for each judgement.
+    """
     settings = with_own_secret(settings, _beside(settings))
     check_exposure(settings)
     if not serving:
@@ -87,8 +94,9 @@ def demo(settings: Settings, serving: bool) -> None:
         identify, protection = make_identify(settings), _protection(settings)
         _make_missing(settings)
         with open_scope(settings, make=True) as scope:
-            _introduce(scope, settings, _url(settings, listener))
-            _run(scope, settings, listener, identify, protection)
+            _introduce(scope, settings, _url(settings, listener), judged=judged)
+            with judging(settings) if judged else nullcontext():
+                _run(scope, settings, listener, identify, protection)
 
 
 def _make_missing(settings: Settings) -> None:
@@ -108,7 +116,7 @@ def _beside(settings: Settings) -> Path | None:
     return None if file is None else file.with_name(file.name + ".secret")
 
 
-def _introduce(scope: Scope, settings: Settings, url: str) -> None:
+def _introduce(scope: Scope, settings: Settings, url: str, *, judged: bool) -> None:
     click.echo(f"Serving {settings.told_database} at {url}  (Ctrl-C ends it)\n")
     before = format_instant(_before_correction(scope))
     click.echo("Ask it from another terminal:")
@@ -121,14 +129,15 @@ def _introduce(scope: Scope, settings: Settings, url: str) -> None:
     for title, query in _QUERIES.items():
         asked = " ".join(query.replace("$before", before).split())
         click.echo(f"\n# {title}\ncurl -sG {url} {proof}--data-urlencode 'query={asked}'")
-    click.echo(
-        f"\n# Let simple rules judge what is stale, dependencies first\n{_judging(settings)}"
-    )
+    if not judged:
+        click.echo(f"\n# Let simple rules judge what is stale\n{_judge_command(settings)}")
     if settings.graphiql == "on":
         click.echo(f"\nOr open it in a browser:\n{url}{fragment}")
+    if judged:
+        click.echo("\nSimple rules judge what is stale, dependencies first:")
 
 
-def _judging(settings: Settings) -> str:
+def _judge_command(settings: Settings) -> str:
     """The command that heals the demo; its own judge stands beside it."""
     program = shlex.quote(sys.argv[0])
     judge = shlex.quote(f"{program} demo-judge")

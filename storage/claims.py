@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Executable, Select, bindparam, or_, select
 from retrograph.rules.edge_type import PROPAGATING, EdgeType
 from retrograph.rules.validity import Validity
 from retrograph.storage.gates import gates
-from retrograph.storage.open_work import is_open, open_tasks
+from retrograph.storage.open_work import is_in, is_open, open_tasks
 from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import edge, node_content, node_state, task
@@ -109,7 +109,7 @@ def dead_requirements(s: Snapshot, node_id: int) -> list[int]:
 
 @prepared
 def _ready(frame: Frame) -> Executable:  # noqa: ARG001 (writers read the present, here and below)
-    chosen = _claim().where(_table.c.status == int(TaskStatus.READY))
+    chosen = _claim().where(is_in(_table, TaskStatus.READY))
     return chosen.order_by(_table.c.priority.desc(), _table.c.id).limit(bindparam("rows"))
 
 

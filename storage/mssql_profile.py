@@ -53,6 +53,10 @@ _SEQUENCES = {
 }
 
 
+HISTORY_KEPT = 3 * 365 * 86_400 * 1_000_000
+"""`HISTORY_RETENTION_PERIOD` of the tables is three years; a leap day is left out."""
+
+
 class MssqlProfile:
     """See `retrograph.storage.profile.Profile`."""
 
@@ -60,6 +64,7 @@ class MssqlProfile:
     rows_per_insert = 130
     """A statement takes 2,100 parameters at most; the widest row has 16."""
     fills_periods = True
+    history_kept = HISTORY_KEPT
 
     def __init__(self, database: str, odbc: Any = None) -> None:
         """`odbc` is the module that connects, `pyodbc` unless another is given."""

@@ -86,6 +86,12 @@ def is_open(tasks: FromClause) -> ColumnElement[bool]:
     return opened
 
 
+def is_in(tasks: FromClause, status: TaskStatus) -> ColumnElement[bool]:
+    """Whether a task is stored in this status; not bound, for the same reason."""
+    chosen: ColumnElement[bool] = tasks.c.status == literal_column(str(int(status)), SmallInteger)
+    return chosen
+
+
 _COLUMNS = (
     _table.c.id,
     _table.c.node_id,

@@ -33,6 +33,8 @@ class Profile(Protocol):
     """How many rows one INSERT … VALUES statement may carry."""
     fills_periods: bool
     """Whether the engine versions rows and fills their period columns by itself."""
+    history_kept: int | None
+    """Microseconds for which versions are kept at least when they have ended; None: for ever."""
 
     def reading(self, tenant_id: int) -> AbstractContextManager[Connection]:
         """A transaction that sees one committed state, for reading a tenant's rows."""

@@ -17,6 +17,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from retrograph.rules.errors import (
+    BeyondRetention,
     ConfigurationError,
     DatabaseUnavailable,
     InstantInFuture,
@@ -150,16 +151,14 @@ class Store:
     def read(self, tenant_id: int, fleet_id: int, at: int | None = None) -> Iterator[Snapshot]:
         """The fleet as of `min(at, last committed clock)`; `at` None is the latter.
 
-        Raises `NotFound` for an unknown fleet and `InstantInFuture` for an instant later than
-        both the machine's and the fleet's clock.
+        Raises `NotFound` for an unknown fleet, `InstantInFuture` for an instant later than both
+        the machine's and the fleet's clock, and `BeyondRetention` for one whose versions the
+        engine may have deleted.
         """
         with self._reading(tenant_id) as connection:
             clock, began = _times_of(connection, tenant_id, fleet_id)
-            if at is not None and at > clock and at > (now := self.now()):
-                raise InstantInFuture(
-                    f"That instant is in the future; it is {format_instant(now)} now.",
-                    path=("asOf",),
-                )
+            if at is not None:
+                self._check_instant(at, clock, began)
             instant = clock if at is None else min(at, clock)
             yield Snapshot(connection, self._profile, tenant_id, fleet_id, instant, clock, began)
 
@@ -276,6 +275,20 @@ class Store:
             )
             for fleet_id in fleet_ids
         }
+
+    def _check_instant(self, at: int, clock: int, began: int) -> None:
+        now, kept = self.now(), self._profile.history_kept
+        if at > clock and at > now:
+            raise InstantInFuture(
+                f"That instant is in the future; it is {format_instant(now)} now.", path=("asOf",)
+            )
+        # Before its history there was nothing, and since its last write nothing has ended.
+        if kept is not None and began <= at < min(clock, now - kept):
+            raise BeyondRetention(
+                "What was so long ago may be deleted; give an instant from "
+                f"{format_instant(now - kept)} on.",
+                path=("asOf",),
+            )
 
     def _notify(self, tenant_id: int, fleet_id: int, instant: int) -> None:
         for listener in tuple(self._listeners):

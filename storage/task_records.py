@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from retrograph.rules.cascade import ImpactKind
 from retrograph.rules.validity import Validity
@@ -87,8 +88,7 @@ class DecisionRecord:
     as_of: int
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(NamedTuple):
     """A task to open: its node, and the impact that asks for it, if one does.
 
     `awaiting`: a re-evaluation or a repair asks, whatever the node's state.

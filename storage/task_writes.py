@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import repeat
 
 import orjson
 
@@ -159,7 +160,8 @@ def _arrange(
     put_gates(write, {homes[leader]: count for leader, count in arranged.blockers.items()})
     home = {node: homes[leader] for node, leader in arranged.leaders.items()}
     free = {node for node, leader in arranged.leaders.items() if not arranged.blockers[leader]}
-    _insert(write, fresh, ids, home, free, arranged.waiting)
+    if fresh:
+        _insert(write, fresh, ids, home, free, arranged.waiting)
     _rehome(write, known, home)
     _raise(write, arranged, home)
     new = [*arranged.passed_on, *arriving]
@@ -188,29 +190,43 @@ def _insert(
 ) -> None:
     # Plain numbers: an enum's members take several times as long.
     ready, waits = int(TaskStatus.READY), int(TaskStatus.WAITING)
-    rows = (
-        (
-            ids[node_id],
-            each,
-            waiting[node_id],
-            home[node_id],
-            ready if node_id in free else waits,
-        )
-        for node_id, each in sorted(fresh.items())
+    _put_tasks(
+        write,
+        ids.values(),
+        [fresh[node_id] for node_id in ids],
+        map(waiting.__getitem__, ids),
+        map(home.__getitem__, ids),
+        (ready if node_id in free else waits for node_id in ids),
     )
-    _put_tasks(write, rows)
 
 
-def _put_tasks(write: Write, tasks: Iterable[tuple[int, Opening, int, int, int]]) -> None:
-    """Inserts tasks: their id, what asks for them, priority, component and status."""
+def _put_tasks(
+    write: Write,
+    ids: Iterable[int],
+    openings: Sequence[Opening],
+    priorities: Iterable[int],
+    components: Iterable[int],
+    statuses: Iterable[int],
+) -> None:
+    """Inserts tasks, given as columns: there may be as many as a cascade has impacts."""
     s, now = write.snapshot, write.instant
-    rows = (
-        (
-            s.tenant_id, s.fleet_id, now, number, each.node_id, each.run_id, each.run_ordinal,
-            now, int(each.awaiting), priority, component, status, 0,
-        )
-        for number, each, priority, component, status in tasks
-    )  # fmt: skip
+    nodes, runs, ordinals, awaiting = zip(*openings, strict=True)
+    rows = zip(
+        repeat(s.tenant_id),
+        repeat(s.fleet_id),
+        repeat(now),
+        ids,
+        nodes,
+        runs,
+        ordinals,
+        repeat(now),
+        map(int, awaiting),
+        priorities,
+        components,
+        statuses,
+        repeat(0),
+        strict=False,  # what is repeated never ends
+    )
     insert_rows(s.connection, s.profile, task.current.name, _COLUMNS, rows)
 
 
@@ -239,13 +255,15 @@ def _open_again(write: Write, openings: Sequence[Opening], had: Mapping[int, Ope
     if not openings:
         return
     ids = take_ids(write, "task", len(openings))
-    waits = int(TaskStatus.WAITING)
-    before = (had[each.node_id] for each in openings)
-    rows = (
-        (number, each, old.priority, old.component_id, waits)
-        for number, each, old in zip(ids, openings, before, strict=True)
+    before = [had[each.node_id] for each in openings]
+    _put_tasks(
+        write,
+        ids,
+        openings,
+        [each.priority for each in before],
+        [each.component_id for each in before],
+        repeat(int(TaskStatus.WAITING)),
     )
-    _put_tasks(write, rows)
 
 
 def _mark_ready(write: Write, components: set[int]) -> set[int]:

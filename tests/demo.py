@@ -46,13 +46,13 @@ class Demo:
 
 
 @contextmanager
-def serving_demo(folder: Path) -> Iterator[Demo]:
-    """Makes a demo in the folder, and serves it."""
+def serving_demo(folder: Path, *words: str) -> Iterator[Demo]:
+    """Makes a demo in the folder, and serves it; `words` go to the command."""
     command = folder / ".venv" / "bin" / "retrograph"
     command.parent.mkdir(parents=True)
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m retrograph.cli "$@"\n')
     command.chmod(0o755)
-    with process("demo", "--port", "0", cwd=folder) as server:
+    with process("demo", "--port", "0", *words, cwd=folder) as server:
         next_line(server)
         found = re.search(r"http://(127\.0\.0\.1:\d+)/graphql", next_line(server))
         assert found is not None

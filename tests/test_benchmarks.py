@@ -6,18 +6,31 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from benchmarks import report
+from benchmarks.cascades import fell
 from benchmarks.catalogue import BENCHMARKS
+from benchmarks.databases import opened
+from benchmarks.graphs import FLEET, layered, plant
+from benchmarks.healing import Work, changed_among, half
 from benchmarks.measure import Row
 from benchmarks.sizes import TINY
+from retrograph.resolvers.claim_revalidations import claim_revalidations
+from retrograph.resolvers.complete_revalidation import (
+    Completion,
+    Outcome,
+    complete_revalidation,
+)
+from retrograph.rules.validity import Validity
+from retrograph.storage.open_work import all_open
 
 TINY_FILE = (
     {"node": {"key": "supplier", "kind": "ASSERTION", "payload": {"name": "North Grid"}}},
     {"node": {"key": "invoice", "kind": "ASSERTION"}},
-    {"edge": {"source": "supplier", "target": "invoice", "type": "REQUIRES"}},
+    {"edge": {"source": "supplier", "target": "invoice", "type": "DERIVED_FROM"}},
 )
 
 
@@ -30,6 +43,25 @@ def test_it_runs(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> N
     rows = list(BENCHMARKS[name](tmp_path, replace(TINY, file=file)))
     assert rows
     assert all(math.isfinite(row.ratio) and row.ratio > 0 for row in rows)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_counted_in_memory_is_what_workers_would_do(tmp_path: Path, seed: int) -> None:
+    path = plant(tmp_path / "dag.db", layered(TINY.small, TINY.depth))
+    with opened(path) as scope:
+        fell(scope, TINY.small, effect=Validity.DEFINITELY_STALE)
+        work = Work.read(scope)
+        changed = changed_among(work.tasks, Random(seed))
+        left = []
+        while tasks := claim_revalidations(scope, FLEET, "w", 1):
+            (task,) = tasks
+            token, unchanged = task.lease_token or "", task.node_id not in changed
+            verified = Completion(task.id, token, Outcome.VERIFIED, unchanged)
+            complete_revalidation(scope, FLEET, verified)
+            with scope.snapshot(FLEET) as snapshot:
+                left.append(len(all_open(snapshot)))
+        assert work.judged(changed) == left
+        assert 1 <= half(left, len(work.tasks)) <= len(left) <= len(work.tasks)
 
 
 def test_an_import_without_its_file_is_skipped_aloud(

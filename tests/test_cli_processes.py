@@ -66,7 +66,7 @@ def test_a_port_in_use_is_said_in_one_line(database: Path) -> None:
 
 def test_the_demo_says_how_to_ask_it(tmp_path: Path) -> None:
     with process("demo", "--port", "0", cwd=tmp_path) as server:
-        said = [next_line(server) for _ in range(15)]
+        said = said_until(server, "Simple rules judge")
         assert said[0] == "Made retrograph-demo.db: fleet 1 and its last seven days.\n"
         (token,) = [line.removeprefix("token=").strip() for line in said if "token=" in line]
         secret = tmp_path / "retrograph-demo.db.secret"
@@ -77,7 +77,7 @@ def test_the_demo_says_how_to_ask_it(tmp_path: Path) -> None:
             re.fullmatch(r"curl -sG (\S+) (-H \".*\") --data-urlencode 'query=(.*)'\n", c)
             for c in commands
         ]
-        assert len(asked) == 3
+        assert len(asked) == 4
         for each in asked:
             assert each is not None
             assert each[2] == '-H "authorization: Bearer $token"'
@@ -89,6 +89,40 @@ def test_the_demo_says_how_to_ask_it(tmp_path: Path) -> None:
             token = retrograph("token", "--jwt-secret-file", secret).stdout.strip()
         server.send_signal(signal.SIGINT)
         assert server.wait(PATIENCE) == 0
+
+
+def said_until(server: subprocess.Popen[str], last: str) -> list[str]:
+    said = [next_line(server)]
+    while not said[-1].startswith(last):
+        said.append(next_line(server))
+    return said
+
+
+def test_the_demo_heals_before_the_eyes_of_its_reader(tmp_path: Path) -> None:
+    database = tmp_path / "retrograph-demo.db"
+    retrograph("demo", "--no-serve", "--database", database)
+    with process("demo", "--port", "0", cwd=tmp_path) as server:
+        said_until(server, "Simple rules judge")
+        told = said_until(server, "VERIFIED report:month@corrected")
+        assert told[0] == "REFUTED usage:4713: DERIVED_FROM reading:M-93:end, which is INVALID\n"
+        retrograph("invalidate", "inspection:M-93", "--reason", "wrong", "--database", database)
+        said_until(server, "REFUTED belief:M-93-works: nothing supports it any more")
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(PATIENCE) == 0
+        assert server.stderr is not None
+        assert "Traceback" not in server.stderr.read()
+    words = ("worker", "--once", "--exec", "false", "--database", database)
+    assert retrograph(*words).stdout == "", "nothing is left to judge"
+
+
+def test_the_demo_leaves_judging_to_others_on_demand(tmp_path: Path) -> None:
+    with process("demo", "--port", "0", "--no-judge", cwd=tmp_path) as server:
+        said = said_until(server, "Or open it in a browser")
+        (command,) = [line for line in said if " worker --once --exec " in line]
+        assert "demo-judge" in command
+        words = ("worker", "--once", "--exec", "false", "--database", "retrograph-demo.db")
+        with process(*words, cwd=tmp_path) as worker:
+            assert next_line(worker).startswith("ERROR usage:4713"), "nobody has judged it"
 
 
 def test_tail_prints_what_comes_from_now_on_and_goes_on_where_it_was(database: Path) -> None:

@@ -10,7 +10,8 @@ Every one has a stable `code` for programs, a `message` for people that says wha
     ├── NotFound                  NOT_FOUND
     ├── InvalidInput              BAD_USER_INPUT, or a more special code
     │   ├── InvalidCursor         INVALID_CURSOR
-    │   └── InstantInFuture       INSTANT_IN_FUTURE
+    │   ├── InstantInFuture       INSTANT_IN_FUTURE
+    │   └── BeyondRetention       BEYOND_RETENTION
     ├── VersionConflict           VERSION_CONFLICT
     ├── MemoryConflict            MEMORY_CONFLICT
     ├── BudgetExceeded            BUDGET_EXCEEDED
@@ -119,6 +120,12 @@ class InstantInFuture(InvalidInput):
     """An instant later than both the present and the fleet's clock."""
 
     code = "INSTANT_IN_FUTURE"
+
+
+class BeyondRetention(InvalidInput):
+    """An instant so long ago that what was true then may be deleted already."""
+
+    code = "BEYOND_RETENTION"
 
 
 class VersionConflict(RetrographError):

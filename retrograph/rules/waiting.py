@@ -57,8 +57,9 @@ def _exact(component: Ints, behind: Adjacency, order: list[Ints]) -> Ints:
 def _estimated(component: Ints, behind: Adjacency, order: list[Ints]) -> Ints:
     count = len(component)
     drawn = np.random.default_rng(count).standard_exponential((count, SKETCH), np.float32)
-    own: Sketches = np.full((count, SKETCH), np.inf, np.float32)
-    np.minimum.at(own, component, drawn)
+    own: Sketches = drawn
+    members = np.flatnonzero(component != np.arange(count))
+    np.minimum.at(own, component[members], drawn[members])
     least: Sketches = np.full((count, SKETCH), np.inf, np.float32)
     for wave in order:
         for part in _parts(behind, wave):

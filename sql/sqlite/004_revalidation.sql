@@ -27,7 +27,8 @@ CREATE TABLE task (
 ) STRICT;
 CREATE UNIQUE INDEX task_open ON task (tenant_id, fleet_id, node_id) WHERE status <= 5;
 CREATE INDEX task_by_fleet ON task (tenant_id, fleet_id, id);
-CREATE INDEX task_by_priority ON task (tenant_id, fleet_id, status, priority DESC, id);
+-- Few of the open tasks are ready, and only these are claimed by their priority.
+CREATE INDEX task_by_priority ON task (tenant_id, fleet_id, status, priority DESC, id) WHERE status = 2;
 CREATE INDEX task_due ON task (tenant_id, fleet_id, status, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX task_by_component ON task (tenant_id, fleet_id, component_id) WHERE status <= 5;
 CREATE INDEX task_by_node ON task (tenant_id, fleet_id, node_id, id);
@@ -135,7 +136,7 @@ CREATE TRIGGER decision_delete BEFORE DELETE ON decision BEGIN SELECT RAISE(ABOR
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('task', 'task_open', '100000 50000 50000 1'),
     ('task', 'task_by_fleet', '200000 100000 100000 1'),
-    ('task', 'task_by_priority', '200000 100000 100000 20000 100 1'),
+    ('task', 'task_by_priority', '2000 1000 1000 1000 10 1'),
     ('task', 'task_due', '1000 500 500 300 1'),
     ('task', 'task_by_component', '100000 50000 50000 1'),
     ('task', 'task_by_node', '200000 100000 100000 2 1'),

@@ -17,7 +17,8 @@ BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 def test_what_it_says_to_type_judges_all_that_is_open(tmp_path: Path) -> None:
     by_hand, by_program = BLOCKS
-    with serving_demo(tmp_path) as demo:
+    assert "`.venv/bin/retrograph demo --no-judge`" in PAGE
+    with serving_demo(tmp_path, "--no-judge") as demo:
         listed, done, decided = demo.run("bash", "-eu", "-c", demo.found_at(by_hand)).splitlines()
         assert '"blockedBy":[{"node":{"key":"usage:4713"}}]' in listed
         assert '"node":{"key":"usage:4713","validity":"INVALID"}' in done

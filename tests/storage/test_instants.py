@@ -20,7 +20,7 @@ from retrograph.resolvers.put_nodes import put_nodes
 from retrograph.resolvers.runs import get_run
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.cursor import decode_event_cursor, encode_event_cursor
-from retrograph.rules.errors import DatabaseUnavailable
+from retrograph.rules.errors import BeyondRetention, DatabaseUnavailable
 from retrograph.rules.instant import EARLIEST, LATEST, format_instant, parse_instant
 from retrograph.storage.records import NodeRecord, NodeRef
 from retrograph.storage.store import Store
@@ -171,3 +171,27 @@ def test_an_instant_that_the_engine_cannot_keep_is_refused(
     with pytest.raises(DatabaseUnavailable, match="no instant after 2038"):
         Memory(scope).plant("a")
     assert dump(store) == before
+
+
+def test_what_may_be_deleted_is_refused_and_never_shown_as_empty(
+    store: Store, scope: Scope, clock: ManualClock
+) -> None:
+    memory = Memory(scope)
+    memory.put(NodeInput("a", kind=NEW, payload=1))
+    then, kept = scope.clock(1), store._profile.history_kept
+    clock.advance(4 * 365 * 86_400 * 1_000_000)
+    assert look(scope, 1, then).payload == "1", "it is the present still"
+    memory.put(NodeInput("a", payload=2))
+    for ask in (
+        lambda: get_node(scope, 1, A, then),
+        lambda: list_changes(scope, 1, then, None, 10),
+        lambda: list_changes(scope, 1, then, then + 1, 10),
+    ):
+        if kept is None:
+            assert ask() is not None
+        else:
+            with pytest.raises(BeyondRetention) as caught:
+                ask()
+            assert caught.value.path in {("asOf",), ("from",)}
+    assert get_node(scope, 1, A, then - 10**15) is None, "there was nothing"
+    assert look(scope, 1, clock.now - (kept or 1)).payload == "1"

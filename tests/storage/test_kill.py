@@ -33,7 +33,7 @@ from tests.shared import ROOT
 WIDTH = 50
 
 
-def make_layers(path: Path, count: int) -> None:
+def make_layers(path: Path | str, count: int) -> None:
     """A root that `count` nodes rest on, in layers, each on two of the layer above."""
     store = open_store(str(path))
     ids = plant_nodes(store, [new_node("root"), *(new_node(f"n{i}") for i in range(count))])
@@ -46,7 +46,7 @@ def make_layers(path: Path, count: int) -> None:
     store.close()
 
 
-def run_victim(path: Path, moment: str, what: str = "root") -> tuple[int, str]:
+def run_victim(path: Path | str, moment: str, what: str = "root") -> tuple[int, str]:
     """The exit code of the process, and what it printed."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.storage.victim", str(path), what, moment],

@@ -60,6 +60,7 @@ class TimeMachine(RuleBasedStateMachine):
         self.fleet = next(self.fleets)
         self.scope = Scope(self.store, 1, None, frozenset(Role))
         self.store.write_all(1, [self.fleet], lambda _: None)
+        self.others = self._of_another_tenant()
         self.present = Present()
         self.ids: dict[str, int] = {}
         self.requests: dict[str, tuple[Any, int]] = {}
@@ -235,6 +236,19 @@ class TimeMachine(RuleBasedStateMachine):
         for at, answers in self.observed.items():
             assert observe(self.scope, self.fleet, at) == answers
         assert_consistent(self.store, 1, self.fleet)
+        assert dump_fleet(self.store, 2, self.fleet) == self.others
+
+    def _of_another_tenant(self) -> Any:
+        """A fleet of the same number and keys, and its open tasks: nothing here may touch them."""
+        scope = Scope(self.store, 2, None, frozenset(Role))
+        self.store.write_all(2, [self.fleet], lambda _: None)
+        kind = NodeKind.ASSERTION
+        put_nodes(scope, self.fleet, [NodeInput(key, kind=kind) for key in "ab"], OnChange.KEEP)
+        edge = EdgeInput(ref("a"), ref("b"), EdgeType.DERIVED_FROM)
+        link_nodes(scope, self.fleet, [edge])
+        wrong = Invalidation(ref("a"), "theirs", Validity.DEFINITELY_STALE)
+        invalidate(scope, self.fleet, wrong)
+        return dump_fleet(self.store, 2, self.fleet)
 
     def attempt(self, act: Callable[[], T]) -> T | None:
         """A write: it takes a later instant, or is refused and changes nothing."""

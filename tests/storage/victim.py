@@ -4,8 +4,8 @@
     python -m tests.storage.victim DATABASE @MICROSECONDS MOMENT
 
 `MOMENT` is `count` (nobody is killed; prints how many statements and steps the cascade takes),
-`statement:N` (before the writer's N-th statement), `step:N` (within a statement, at the engine's
-N-th tick) or `commit` (while the commit is going on).
+`statement:N` (before the writer's N-th statement), `step:N` (within a statement, at
+SQLite's N-th tick) or `commit` (while the commit is going on).
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def main(database: str, key: str, moment: str) -> None:
     moments, writer = Moments(moment), store._profile.writer()
     event.listen(writer, "before_cursor_execute", moments.before_statement)
     event.listen(writer, "commit", moments.at_commit)
-    event.listen(writer, "connect", lambda connection, _: watch(connection, moments))
+    if writer.dialect.name == "sqlite":
+        event.listen(writer, "connect", lambda connection, _: watch(connection, moments))
     act(Scope(store, 1, None, frozenset(Role)), key)
     store.close()
     sys.stdout.write(f"{moments.statements} {moments.steps}\n")
