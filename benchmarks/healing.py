@@ -103,6 +103,8 @@ class Work:
     sources: dict[int, set[int]]
     targets: dict[int, list[int]]
     members: defaultdict[int, list[int]] = field(init=False)
+    blocked: dict[int, list[int]] = field(init=False)
+    gates: Counter[int] = field(init=False)
 
     @classmethod
     def read(cls, scope: Scope) -> Work:
@@ -121,10 +123,16 @@ class Work:
         return cls(tasks, sick - tasks.keys(), sources, targets)
 
     def __post_init__(self) -> None:
-        """Groups the tasks by component."""
+        """Groups the tasks by component, and finds which others each node blocks, and how often."""
         self.members = defaultdict(list)
         for node, task in self.tasks.items():
             self.members[task.component_id].append(node)
+        home = {node: task.component_id for node, task in self.tasks.items()}
+        self.blocked = {
+            node: [home[t] for t in self.targets.get(node, ()) if home.get(t, mine) != mine]
+            for node, mine in home.items()
+        }
+        self.gates = Counter(each for homes in self.blocked.values() for each in homes)
 
     def judged(self, changed: Collection[int], order: Order = by_priority) -> list[int]:
         """After each judgement, how many tasks are left; `changed` are verified as changed."""
@@ -143,14 +151,9 @@ class _Play:
         self._work, self._changed, self._order = work, changed, order
         self.open = set(work.tasks)
         self._spoilt = set(work.dead)
-        self._gates = Counter(
-            self._home(target)
-            for node in work.tasks
-            for target in work.targets.get(node, ())
-            if target in work.tasks and self._home(target) != self._home(node)
-        )
-        ready = (node for node in work.tasks if not self._gates[self._home(node)])
-        self._ready = [(order(work.tasks[node]), node) for node in ready]
+        self._gates = work.gates.copy()
+        ready = (each for each in work.tasks.items() if not self._gates[each[1].component_id])
+        self._ready = [(order(task), node) for node, task in ready]
         heapify(self._ready)
 
     def next(self) -> int | None:
@@ -184,14 +187,8 @@ class _Play:
         return sources.isdisjoint(self._spoilt) and sources.isdisjoint(self.open)
 
     def _let_go(self, node: int) -> None:
-        for target in self._work.targets.get(node, ()):
-            if target not in self._work.tasks or self._home(target) == self._home(node):
-                continue
-            home = self._home(target)
+        for home in self._work.blocked[node]:
             self._gates[home] -= 1
             if not self._gates[home]:
                 for each in self._work.members[home]:
                     heappush(self._ready, (self._order(self._work.tasks[each]), each))
-
-    def _home(self, node: int) -> int:
-        return self._work.tasks[node].component_id
