@@ -62,7 +62,7 @@ class MariadbProfile:
     name = "mariadb"
     rows_per_insert = 500
     fills_periods = True
-    history_kept = None
+    history_kept: int | None = None
 
     def __init__(self, database: str, lock_wait_seconds: int = LOCK_WAIT_SECONDS) -> None:
         self._url = parsed(database, "mariadb+pyodbc")

@@ -64,7 +64,7 @@ class MssqlProfile:
     rows_per_insert = 130
     """A statement takes 2,100 parameters at most; the widest row has 16."""
     fills_periods = True
-    history_kept = HISTORY_KEPT
+    history_kept: int | None = HISTORY_KEPT
 
     def __init__(self, database: str, odbc: Any = None) -> None:
         """`odbc` is the module that connects, `pyodbc` unless another is given."""

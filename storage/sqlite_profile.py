@@ -81,7 +81,7 @@ class SqliteProfile:
     name = "sqlite"
     rows_per_insert = 200
     fills_periods = False
-    history_kept = None
+    history_kept: int | None = None
 
     def __init__(self, path: Path, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
         self._path = path
