@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from shutil import copyfile
 from threading import Event
@@ -30,6 +31,7 @@ from retrograph.storage.store import Store, open_store
 from tests import debian
 from tests.consistency import assert_consistent
 from tests.dump import present_of
+from tests.servers import MariaDBServer
 
 ALL = 10**7
 ROOT = NodeRef(key=debian.ROOT_KEY)
@@ -269,6 +271,19 @@ def test_paths_between_hubs_come_shortest_first_and_are_never_silently_cut(
 
 
 def test_a_rewind_after_the_disaster_gives_the_fleet_back(scope: Scope) -> None:
+    check_rewind(scope)
+
+
+@pytest.mark.long
+def test_a_rewind_on_a_server_gives_the_fleet_back(
+    mariadb_server: MariaDBServer, sampled: bool
+) -> None:
+    with closing(open_store(mariadb_server.url(mariadb_server.fresh_database()))) as store:
+        import_graph(scope_of(store), debian.as_file(debian.graph(sampled)), 1)
+        check_rewind(scope_of(store))
+
+
+def check_rewind(scope: Scope) -> None:
     healthy, to = present_of(scope.store, 1, 1), scope.clock(1)
     run = fell(scope)
     disaster, late = present_of(scope.store, 1, 1), scope.clock(1)
