@@ -95,7 +95,7 @@ def demo(settings: Settings, serving: bool, judged: bool) -> None:
         _make_missing(settings)
         with open_scope(settings, make=True) as scope:
             _introduce(scope, settings, _url(settings, listener), judged=judged)
-            with judging(settings) if judged else nullcontext():
+            with judging(scope) if judged else nullcontext():
                 _run(scope, settings, listener, identify, protection)
 
 

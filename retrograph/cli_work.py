@@ -29,7 +29,10 @@ Tell = Callable[[str], None]
 
 @dataclass(slots=True)
 class Worker:
-    """Judges up to `concurrency` tasks at once; `tell` is told of each, on one line."""
+    """Judges up to `concurrency` tasks at once; `tell` is told of each, on one line.
+
+    Without `hears` it doesn't ask for news: somebody else does, and each is told to one only.
+    """
 
     scope: Scope
     fleet_id: int
@@ -38,6 +41,7 @@ class Worker:
     concurrency: int
     tell: Tell
     stopping: Event = field(default_factory=Event)
+    hears: bool = True
     _running: dict[Future[None], TaskRecord] = field(default_factory=dict)
 
     def run(self, *, once: bool) -> None:
@@ -47,7 +51,7 @@ class Worker:
         """
         with ThreadPoolExecutor(self.concurrency) as pool:
             while not self.stopping.is_set():
-                self.scope.store.poll()  # what is committed from here on is told by the next poll
+                self._news()  # what is committed from here on is told by the next poll
                 found = self._claim(pool)
                 if self._running:
                     self._attend()
@@ -80,8 +84,11 @@ class Worker:
     def _idle(self) -> None:
         until = monotonic() + IDLE_SECONDS
         while monotonic() < until and not self.stopping.wait(POLL_SECONDS):
-            if self.scope.store.poll():
+            if self._news():
                 return
+
+    def _news(self) -> bool:
+        return self.hears and self.scope.store.poll()
 
     def _judge(self, task: TaskRecord) -> None:
         sheet = task_sheet(self.scope, task)
