@@ -68,7 +68,9 @@ def test_the_demo_says_how_to_ask_it(tmp_path: Path) -> None:
     with process("demo", "--port", "0", cwd=tmp_path) as server:
         said = said_until(server, "Simple rules judge")
         assert said[0] == "Made retrograph-demo.db: fleet 1 and its last seven days.\n"
-        (token,) = [line.removeprefix("token=").strip() for line in said if "token=" in line]
+        (token,) = [
+            line.removeprefix("token=").strip() for line in said if line.startswith("token=")
+        ]
         secret = tmp_path / "retrograph-demo.db.secret"
         assert secret.stat().st_mode & 0o777 == 0o600
         assert secret.read_text().strip() not in "".join(said)
