@@ -50,7 +50,8 @@ KEPT_WAL_BYTES = TIDY_WAL_BYTES // 4
 READERS = 8
 STEPS_BETWEEN_LOOKS = 100_000
 """Steps of SQLite's machine, some milliseconds, after which it is asked whether work is late."""
-_HEADER = b"SQLite format 3\0"
+_SMALLEST = 512
+"""Bytes of SQLite's smallest page: no database is smaller, but for an empty file."""
 
 _MEANINGS: tuple[tuple[str, type[StorageError], str], ...] = (
     (
@@ -131,7 +132,7 @@ class SqliteProfile:
         """Opens or makes the file and brings its schema up to date."""
         if not migrate and not self._path.exists():
             raise DatabaseUnavailable(f"There is no database file {self._path}; name another.")
-        self._check_header()
+        self._check_size()
         connection = self._connect()
         try:
             return migrate_file(connection, self._path, migrate=migrate)
@@ -206,11 +207,14 @@ class SqliteProfile:
         self._reader.dispose()
         self._writer.dispose()
 
-    def _check_header(self) -> None:
-        """SQLite takes a file of a few bytes for an empty one, and would write over it."""
-        with suppress(OSError), self._path.open("rb") as file:
-            header = file.read(len(_HEADER))
-            if header not in (b"", _HEADER):
+    def _check_size(self) -> None:
+        """SQLite takes a file of a few bytes for an empty one, and would write over it.
+
+        The file is not opened: closing it again would drop the locks that other connections of this
+        process hold on it (https://www.sqlite.org/howtocorrupt.html, 2.2).
+        """
+        with suppress(OSError):
+            if 0 < self._path.stat().st_size < _SMALLEST:
                 raise NotADatabase(f"{self._path} is no SQLite database; name another file.")
 
     def _engine(self, begin: str, size: int, pragma: str) -> Engine:

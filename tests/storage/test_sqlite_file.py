@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -261,6 +263,16 @@ def test_two_stores_open_one_file(path: Path) -> None:
         assert plant_nodes(other, [new_node("third")]) == range(3, 4)
         assert one.clock(1, 1) == other.clock(1, 1)
         assert dump(one) == dump(other)
+
+
+def test_a_second_store_drops_no_lock_of_the_first(path: Path) -> None:
+    """Another process would take itself for the last user, and remove the log under the first."""
+    passer_by = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT 1 FROM fleet')"
+    with opened(path) as store:
+        plant_nodes(store, [new_node("second")])
+        open_store(str(path)).close()
+        subprocess.run([sys.executable, "-c", passer_by, path], check=True)
+        assert path.with_name(f"{path.name}-wal").exists()
 
 
 def change(path: Path, statement: str) -> None:
