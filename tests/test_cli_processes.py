@@ -124,7 +124,7 @@ def test_the_demo_leaves_judging_to_others_on_demand(tmp_path: Path) -> None:
         assert "demo-judge" in command
         words = ("worker", "--once", "--exec", "false", "--database", "retrograph-demo.db")
         with process(*words, cwd=tmp_path) as worker:
-            assert next_line(worker).startswith("ERROR usage:4713"), "nobody has judged it"
+            assert next_line(worker).startswith("ERROR "), "nobody has judged it"
 
 
 def test_tail_prints_what_comes_from_now_on_and_goes_on_where_it_was(database: Path) -> None:

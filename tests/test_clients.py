@@ -70,7 +70,7 @@ def memory(scope: Scope) -> Memory:
 @pytest.fixture
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     """A freshly made demo: each example knocks out the same rule."""
-    with serving_demo(tmp_path_factory.mktemp("clients")) as running:
+    with serving_demo(tmp_path_factory.mktemp("clients"), "--no-judge") as running:
         yield running
 
 
