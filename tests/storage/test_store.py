@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import insert
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from retrograph.resolvers.scope import Role, Scope
@@ -191,7 +191,8 @@ def test_busy_connections_are_told_and_not_waited_for_ever(
 
 
 def test_the_text_of_an_error_holds_no_value_that_was_passed(store: Store) -> None:
-    with pytest.raises(DatabaseError) as failed, store.read(1, 1) as snapshot:
-        snapshot.connection.execute(insert(node).values(id=9, tenant_id=1, key="a secret"))
+    lacking = insert(node).values(id=9, tenant_id=1, key="a secret")
+    with pytest.raises(DBAPIError) as failed:
+        store.write(1, 1, lambda write: write.snapshot.connection.execute(lacking))
     assert "INSERT INTO" in str(failed.value)
     assert "a secret" not in str(failed.value)
