@@ -9,6 +9,7 @@ from enum import IntEnum
 from typing import TypeVar
 
 from retrograph.rules.errors import NotFound
+from retrograph.rules.upcasting import NO_UPCASTERS, Upcasters
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.store import Store
 from retrograph.storage.write import Write
@@ -29,6 +30,7 @@ class Role(IntEnum):
 class Scope:
     """A caller's part of a store; `fleet_ids` None means every fleet of the tenant.
 
+    `upcasters` bring the payloads of checkpoints to their current versions when they are loaded.
     A fleet that the caller doesn't hold looks exactly like one that doesn't exist.
     """
 
@@ -36,6 +38,7 @@ class Scope:
     tenant_id: int
     fleet_ids: frozenset[int] | None
     roles: frozenset[Role]
+    upcasters: Upcasters = NO_UPCASTERS
 
     @contextmanager
     def snapshot(self, fleet_id: int, at: int | None = None) -> Iterator[Snapshot]:

@@ -19,6 +19,7 @@ from starlette.routing import Route, WebSocketRoute
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.sweep import Sweeper
 from retrograph.rules.errors import StorageError
+from retrograph.rules.upcasting import NO_UPCASTERS, Upcasters
 from retrograph.schema.bell import Bell
 from retrograph.schema.context import Caller
 from retrograph.schema.failure_guard import refuse_route
@@ -46,7 +47,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-def create_app(
+def create_app(  # noqa: PLR0913 (what an application is put together of)
     store: Store,
     *,
     tenant_id: int = 1,
@@ -56,6 +57,7 @@ def create_app(
     stream_limits: StreamLimits = DEFAULT_STREAM_LIMITS,
     protection: Protection = DEFAULT_PROTECTION,
     sweep_seconds: float | None = None,
+    upcasters: Upcasters = NO_UPCASTERS,
 ) -> Starlette:
     """The application over an open store, which stays the caller's to close.
 
@@ -63,11 +65,11 @@ def create_app(
     fleet, in every role: keep it to this machine. With `loopback_only` it answers only to the
     machine's own names, and sockets only to its own pages and those of the origins in `http`.
     `protection` limits each operation. Every `sweep_seconds` it does what time brings by itself, if
-    no other process does; None: never.
+    no other process does; None: never. `upcasters` bring the payloads of checkpoints up to date.
     """
     schema, trusted = make_schema(), is_loopback if loopback_only else _nobody
     streams = OpenStreams(stream_limits.streams)
-    find_caller = _caller_finder(store, tenant_id, identify, protection, streams)
+    find_caller = _caller_finder(store, tenant_id, identify, protection, streams, upcasters)
     endpoint = HttpEndpoint(schema, find_caller, http.receive_seconds, stream_limits)
     sockets = SocketEndpoint(schema, find_caller, trusted, stream_limits, http.cors_origins)
     answer = with_page(endpoint.answer) if http.graphiql else endpoint.answer
@@ -93,6 +95,7 @@ def _caller_finder(
     identify: Identify | None,
     protection: Protection,
     streams: OpenStreams,
+    upcasters: Upcasters,
 ) -> FindCaller:
     everybody = Identity(tenant_id, fleet_ids=None, roles=frozenset(Role))
 
@@ -100,7 +103,7 @@ def _caller_finder(
         connection: HTTPConnection, init_payload: Mapping[str, Any] | None = None
     ) -> Caller:
         found = await identify(find_token(connection, init_payload)) if identify else everybody
-        scope = Scope(store, found.tenant_id, found.fleet_ids, found.roles)
+        scope = Scope(store, found.tenant_id, found.fleet_ids, found.roles, upcasters)
         state = connection.app.state
         serving = scope, state.workers, state.bell
         proof = found.expires_at, store.now

@@ -16,6 +16,7 @@ from typing import IO, Any
 import click
 
 from retrograph import __version__
+from retrograph.cli_checkpoints import checkpoints
 from retrograph.cli_data import export_file, import_file, migrate, print_sdl
 from retrograph.cli_serve import demo, serve
 from retrograph.cli_sweep import sweep
@@ -96,6 +97,7 @@ for _command in (
     sweep,
     worker,
     demo_judge,
+    checkpoints,
     migrate,
     print_sdl,
     print_token,

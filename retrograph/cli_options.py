@@ -17,6 +17,7 @@ from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.instant import parse_instant
 from retrograph.settings import DEFAULTS, PREFIX, Settings, flag_of, load_settings
 from retrograph.storage.store import open_store
+from retrograph.upcaster_loading import load_upcasters
 
 Command = Callable[..., None]
 
@@ -45,6 +46,7 @@ _SETTINGS = {
     "sweep_every": ("SECONDS", "How often to look for what has expired; 0 leaves it to others."),
     "introspection": ("SWITCH", "Whether clients may ask for the schema: on or off."),
     "persisted_documents": ("PLACE", "A folder or manifest of the only documents to execute."),
+    "upcasters": ("MODULE", "Upcasters for old checkpoints: package.module or module:NAME."),
     "log_level": ("LEVEL", "The least that is logged: debug, info, warning or error."),
     "graphiql": ("on|off", "Serve a page for browsers, where queries can be tried."),
     "keep_alive": ("SECONDS", "How often streams show a sign of life."),
@@ -101,9 +103,10 @@ def open_scope(settings: Settings, *, make: bool = False) -> Iterator[Scope]:
 
     With `make`, a database that is missing is made and an old one is migrated.
     """
+    upcasters = load_upcasters(settings.upcasters)
     store = open_store(settings.database, migrate=make)
     try:
-        yield Scope(store, settings.tenant, None, frozenset(Role))
+        yield Scope(store, settings.tenant, None, frozenset(Role), upcasters)
     finally:
         store.close()
 

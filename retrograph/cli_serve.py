@@ -43,6 +43,7 @@ SERVING = (
     *("cors_origins", "receive_timeout", "log_level", "graphiql"),
     *("keep_alive", "socket_operations", "caller_streams"),
     *("max_cost", "operation_timeout", "introspection", "persisted_documents", "sweep_every"),
+    "upcasters",
 )
 """The settings of whatever serves."""
 
@@ -194,6 +195,7 @@ def _run(
         stream_limits=limits,
         protection=protection,
         sweep_seconds=settings.sweep_every or None,
+        upcasters=scope.upcasters,
     )
     server = Server(app, limits, receive_seconds=settings.receive_timeout, log_config=None)
     # The server ends well on this signal, then raises it anew: by then, it only ends the process.

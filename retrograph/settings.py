@@ -27,6 +27,7 @@ MAX_LEEWAY = 300
 """Seconds that the clock of whoever issues tokens may differ by."""
 
 _ORIGIN = re.compile(r"https?://([a-z0-9_.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
+_MODULE = re.compile(r"\w+(\.\w+)*(:\w+(\.\w+)*)?")
 _KEYS = ("jwt_secret", "jwt_secret_file", "jwks")
 """The settings that each say what verifies tokens."""
 
@@ -49,7 +50,8 @@ class Settings:
     `off`. With `persisted_documents`, a folder or a manifest, no others are executed. Streams show
     a sign of life every `keep_alive` seconds, and a WebSocket runs at most `socket_operations`. A
     caller has at most `caller_streams` subscriptions open, and as many WebSockets.
-    What time brings is swept for every `sweep_every` seconds; 0: by others.
+    What time brings is swept for every `sweep_every` seconds; 0: by others. `upcasters` names a
+    module with functions that bring old payloads of checkpoints to their current versions.
     """
 
     database: str = "retrograph.db"
@@ -76,6 +78,7 @@ class Settings:
     sweep_every: int = 10
     introspection: str = "on"
     persisted_documents: str | None = None
+    upcasters: str | None = None
 
     @property
     def told_database(self) -> str:
@@ -156,6 +159,14 @@ def is_loopback(host: str) -> bool:
 
 def _read(name: str, text: str, origin: str) -> object:
     return _READERS[name](text, origin)
+
+
+def _module(text: str, origin: str) -> str:
+    if not _MODULE.fullmatch(text):
+        raise ConfigurationError(
+            f"{origin} names no module; give one like package.module or package.module:NAME."
+        )
+    return text
 
 
 def _words(text: str, origin: str) -> str:
@@ -255,4 +266,5 @@ _READERS: Mapping[str, Callable[[str, str], object]] = {
     "sweep_every": partial(_seconds, 0, MAX_TIMEOUT),
     "introspection": _switch,
     "persisted_documents": _words,
+    "upcasters": _module,
 }

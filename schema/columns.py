@@ -36,6 +36,7 @@ from strawberry.schema.schema_converter import CustomGraphQLEnumType, GraphQLCor
 from strawberry.types.field import StrawberryField
 
 from retrograph.rules.instant import format_instant
+from retrograph.schema.scalars import write_long
 from retrograph.schema.wire import embedded
 
 Values = Sequence[Any]
@@ -185,6 +186,7 @@ _EXACT: dict[Callable[..., Any], tuple[frozenset[type], Write | None]] = {
     GraphQLInt.coerce_output_value: (frozenset({int}), _integers),
     GraphQLFloat.coerce_output_value: (frozenset({float}), _floats),
     format_instant: (frozenset({int}), _instants),
+    write_long: (frozenset({int}), _ids),
     embedded: (frozenset({str}), _json),
 }
 """By the function that writes one value on the plain path: the types of values and their writer."""

@@ -48,7 +48,10 @@ SIZES = ("first", "limit")
 """The arguments that say how many rows a field gives."""
 DEPTH = "maxDepth"
 """The argument that says how far a field walks."""
-HEAVY: Mapping[str, int] = {"Query.previewInvalidation": 1_000}
+HEAVY: Mapping[str, int] = {
+    "Query.previewInvalidation": 1_000,
+    "Query.verifyCheckpoints": 1_000,
+}
 """Fields that work harder than their type and arguments tell."""
 
 

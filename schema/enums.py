@@ -11,8 +11,10 @@ from retrograph.resolvers.complete_revalidation import Outcome
 from retrograph.resolvers.inputs import OnChange
 from retrograph.resolvers.scope import Role
 from retrograph.rules.cascade import ImpactKind
+from retrograph.rules.chain import ChainFaultKind
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.validity import Validity
+from retrograph.storage.checkpoint_records import StepStatus
 from retrograph.storage.records import ChangeKind, Direction, EventType, NodeKind, RunStatus
 from retrograph.storage.scheduled import ScheduleStatus
 from retrograph.storage.task_records import DecisionKind, TaskStatus
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 Member = TypeVar("Member", bound="IntEnum")
 
 __all__ = [
+    "ChainFaultKind",
     "ChangeKind",
     "DecisionKind",
     "Direction",
@@ -36,6 +39,7 @@ __all__ = [
     "Role",
     "RunStatus",
     "ScheduleStatus",
+    "StepStatus",
     "TaskStatus",
     "Validity",
 ]
@@ -200,5 +204,26 @@ _describe(
         Role.CONTROLLER: "That of an auditor, and change the graph, repair and requeue.",
         Role.WORKER: "That of an auditor, and claim, extend and complete revalidations.",
         Role.ADMIN: "Everything.",
+    },
+)
+_describe(
+    StepStatus,
+    "Where a step of an execution stands.",
+    {
+        StepStatus.SUCCEEDED: "It was done.",
+        StepStatus.FAILED: "It was tried, and failed; another try takes another key.",
+        StepStatus.STARTED: "It has begun; whether it was done is not known.",
+    },
+)
+_describe(
+    ChainFaultKind,
+    "What is wrong with the first broken link of a chain.",
+    {
+        ChainFaultKind.ALTERED: "The checkpoint isn't what was committed there: its hash differs.",
+        ChainFaultKind.MISSING: "The checkpoint isn't there, though later ones are.",
+        ChainFaultKind.UNLINKED: "The checkpoint was made behind another one than that before it.",
+        ChainFaultKind.ANCHOR_ALTERED: "The anchor isn't what was signed off.",
+        ChainFaultKind.LOST_TAIL: "The chain ends before the head that was kept.",
+        ChainFaultKind.OTHER_HEAD: "Another checkpoint stands where the head that was kept stood.",
     },
 )

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import strawberry
 from strawberry.schema.exception_handlers import ExceptionHandler
 
+from retrograph.resolvers.checkpoints import stored_checkpoint
 from retrograph.resolvers.nodes import get_node
-from retrograph.rules import errors
-from retrograph.schema import node
-from retrograph.schema.links import NodeLink
+from retrograph.rules import checkpoint_errors, errors
+from retrograph.schema import checkpoint, node
+from retrograph.schema.links import CheckpointLink, NodeLink
 from retrograph.storage.records import NodeRef
 
 if TYPE_CHECKING:
@@ -116,6 +117,23 @@ class ScheduleSettled(UserError):
     pass
 
 
+@strawberry.type(description="The execution's head is not the checkpoint that you expected.")
+class CheckpointConflict(UserError):
+    head: CheckpointLink | None = strawberry.field(
+        description="The head that was found, as it is stored; null where there is none yet."
+    )
+
+
+@strawberry.type(description="The idempotency token already names another commit.")
+class TokenReused(UserError):
+    pass
+
+
+@strawberry.type(description="The key already names a step with other content.")
+class StepKeyReused(UserError):
+    pass
+
+
 def _common(error: errors.RetrographError) -> dict[str, Any]:
     """The fields of every user error; paths of mutations begin at their one argument."""
     inside = not error.path or error.path[0] == "input"
@@ -157,6 +175,26 @@ class _RunTooLarge(ExceptionHandler[errors.RunTooLarge, RunTooLarge]):
         return RunTooLarge(**_common(exception), limit=exception.limit)
 
 
+class _CheckpointConflict(
+    ExceptionHandler[checkpoint_errors.CheckpointConflict, CheckpointConflict]
+):
+    async def handle(
+        self, exception: checkpoint_errors.CheckpointConflict, *, field: StrawberryField, info: Info
+    ) -> CheckpointConflict:
+        return CheckpointConflict(
+            **_common(exception),
+            head=await _head(info.context, exception.execution_id, exception.head),
+        )
+
+
+async def _head(context: Context, execution_id: str, sequence: int) -> checkpoint.Checkpoint | None:
+    if not sequence:
+        return None
+    assert context.acting_on is not None  # noqa: S101 (a mutation has said so)
+    record = await context.call(stored_checkpoint, context.acting_on, execution_id, sequence, None)
+    return None if record is None else checkpoint.Checkpoint.of(record)
+
+
 async def _present(context: Context, node_id: int) -> node.MemoryNode | None:
     assert context.acting_on is not None  # noqa: S101 (a mutation has said so)
     record = await context.call(get_node, context.acting_on, NodeRef(id=node_id), None)
@@ -165,6 +203,7 @@ async def _present(context: Context, node_id: int) -> node.MemoryNode | None:
 
 HANDLERS: tuple[ExceptionHandler[Any, Any], ...] = (
     _VersionConflict(),
+    _CheckpointConflict(),
     _PlanChanged(),
     _RunTooLarge(),
     _Plain(errors.NotFound, NotFound),
@@ -172,6 +211,8 @@ HANDLERS: tuple[ExceptionHandler[Any, Any], ...] = (
     _Plain(errors.OperationTimedOut, InvalidInput),
     _Plain(errors.RunNotRevertible, RunNotRevertible),
     _Plain(errors.IdempotencyKeyReused, IdempotencyKeyReused),
+    _Plain(checkpoint_errors.TokenReused, TokenReused),
+    _Plain(checkpoint_errors.StepKeyReused, StepKeyReused),
     _Plain(errors.TaskClosed, TaskClosed),
     _Plain(errors.TaskCancelled, TaskCancelled),
     _Plain(errors.LeaseLost, LeaseLost),

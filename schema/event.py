@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Hashable, Sequence
+from typing import Any, TypeVar
 
 import orjson
 import strawberry
 
 from retrograph.rules.cursor import encode_event_cursor
-from retrograph.schema import node, run, task
+from retrograph.schema import checkpoint, node, run, task
 from retrograph.schema.connection import Connection, connect
 from retrograph.schema.context import Info
 from retrograph.schema.enums import EventType
-from retrograph.schema.links import NodeLink, RunLink, TaskLink
+from retrograph.schema.links import CheckpointLink, NodeLink, RunLink, TaskLink
 from retrograph.schema.loaders import GroupLoader
 from retrograph.schema.scalars import JSON, DateTime
-from retrograph.storage.id_set import Place
 from retrograph.storage.records import EventRecord, Page
 
+Name = TypeVar("Name", bound=Hashable)
 Found = TypeVar("Found")
 
 
@@ -37,7 +37,7 @@ class Event:
         description=(
             "More of it. For NODE_STALE and PINNED_NODE_REVIEW: `from`, `to` and `depth` of the "
             "impact. For events of tasks: `taskId`, and after an error how many have failed, "
-            "`attempt`."
+            "`attempt`. For CHECKPOINT_COMMITTED: `executionId`, `sequence`, `stateNode`, `hash`."
         )
     )
 
@@ -62,6 +62,21 @@ class Event:
             info.context.loaders.tasks_then, self.record, _task_id(self.record), ahead
         )
         return None if found is None else task.RevalidationTask.of(found)
+
+    @strawberry.field(
+        description=(
+            "The checkpoint as it was committed; null once retention or a purge has removed it."
+        )
+    )
+    async def checkpoint(self, info: Info) -> CheckpointLink | None:
+        ahead = {_checkpoint_named(each) for each in self.ahead}
+        found = await _find(
+            info.context.loaders.checkpoints_then,
+            self.record,
+            _checkpoint_named(self.record),
+            ahead,
+        )
+        return None if found is None else checkpoint.Checkpoint.of(found)
 
     @classmethod
     def of(cls, record: EventRecord, ahead: Sequence[EventRecord] = ()) -> Event:
@@ -104,17 +119,29 @@ def event_connection(page: Page[EventRecord], after: str | None) -> Connection[E
 
 def _task_id(record: EventRecord) -> int | None:
     """The task that the detail of an event names."""
-    told = {} if record.detail is None else orjson.loads(record.detail)
+    told = _told(record)
     return int(told["taskId"]) if "taskId" in told else None
 
 
+def _checkpoint_named(record: EventRecord) -> tuple[str, int] | None:
+    """The execution and the sequence of the checkpoint that the detail of an event names."""
+    if record.type is not EventType.CHECKPOINT_COMMITTED:
+        return None
+    told = _told(record)
+    return told["executionId"], int(told["sequence"])
+
+
+def _told(record: EventRecord) -> dict[str, Any]:
+    return {} if record.detail is None else orjson.loads(record.detail)
+
+
 async def _find(
-    loader: GroupLoader[Place, Found],
+    loader: GroupLoader[tuple[Name, int], Found],
     record: EventRecord,
-    wanted: int | None,
-    ahead: set[int | None],
+    wanted: Name | None,
+    ahead: set[Name | None],
 ) -> Found | None:
-    """The value of the `wanted` id as of the event, fetched together with those `ahead`."""
+    """The value of what is `wanted` as of the event, fetched together with those `ahead`."""
     if wanted is None:
         return None
     others = [each for each in ahead if each is not None]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import strawberry
 
 if TYPE_CHECKING:
+    from retrograph.schema.checkpoint import Checkpoint
     from retrograph.schema.decision import Decision
     from retrograph.schema.edge import MemoryEdge
     from retrograph.schema.evidence import Evidence
@@ -25,4 +26,5 @@ ReachedLink = Annotated["Reached", strawberry.lazy("retrograph.schema.reached")]
 StalenessLink = Annotated["Staleness", strawberry.lazy("retrograph.schema.staleness")]
 EvidenceLink = Annotated["Evidence", strawberry.lazy("retrograph.schema.evidence")]
 TaskLink = Annotated["RevalidationTask", strawberry.lazy("retrograph.schema.task")]
+CheckpointLink = Annotated["Checkpoint", strawberry.lazy("retrograph.schema.checkpoint")]
 DecisionLink = Annotated["Decision", strawberry.lazy("retrograph.schema.decision")]

@@ -14,10 +14,12 @@ from typing import Any, Generic, TypeVar
 
 from strawberry.dataloader import DataLoader
 
-from retrograph.resolvers import edges, nodes, runs, tasks, walks
+from retrograph.resolvers import checkpoints, edges, nodes, runs, tasks, walks
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.cascade import ImpactKind
 from retrograph.schema.shared import wait_for_shared
+from retrograph.storage.checkpoint_records import CheckpointRecord
+from retrograph.storage.checkpoints import NamedPlace
 from retrograph.storage.id_set import Place
 from retrograph.storage.records import (
     Direction,
@@ -187,6 +189,10 @@ class Loaders:
     @cached_property
     def tasks_then(self) -> GroupLoader[Place, TaskRecord]:
         return GroupLoader(self._call, tasks.load_tasks_then)
+
+    @cached_property
+    def checkpoints_then(self) -> GroupLoader[NamedPlace, CheckpointRecord]:
+        return GroupLoader(self._call, checkpoints.load_checkpoints_then)
 
     @cached_property
     def open_tasks(self) -> GroupLoader[int, TaskRecord]:

@@ -18,6 +18,7 @@ from retrograph.resolvers.unlink_nodes import unlink_nodes
 from retrograph.rules.limits import check_id
 from retrograph.schema import inputs, results
 from retrograph.schema.arguments import WHAT, read_fleet
+from retrograph.schema.checkpoint_mutation import CheckpointMutation
 from retrograph.schema.context import Info
 from retrograph.schema.run import InvalidationRun
 from retrograph.schema.scheduled import ScheduledInvalidation
@@ -26,7 +27,7 @@ from retrograph.storage.scheduled import ScheduledRecord
 
 
 @strawberry.type(description="Every mutation is one transaction: all of it is done, or nothing.")
-class Mutation(WorkMutation):
+class Mutation(WorkMutation, CheckpointMutation):
     @strawberry.mutation(
         description="Makes nodes and updates those that exist, up to 1,000 at once."
     )

@@ -10,6 +10,7 @@ from retrograph.resolvers.previews import preview_invalidation
 from retrograph.resolvers.scope import Scope
 from retrograph.schema import inputs
 from retrograph.schema.arguments import AsOf, FleetId, read_fleet
+from retrograph.schema.checkpoint_query import CheckpointQuery
 from retrograph.schema.context import Info
 from retrograph.schema.enums import Validity
 from retrograph.schema.graph_query import GraphQuery
@@ -25,7 +26,7 @@ from retrograph.schema.work_query import WorkQuery
         "each fleet, which the response's `extensions.asOf` names."
     )
 )
-class Query(GraphQuery, PastQuery, WorkQuery):
+class Query(GraphQuery, PastQuery, WorkQuery, CheckpointQuery):
     @strawberry.field(
         description="The cascade that `invalidate` would run, at any instant, written nowhere."
     )

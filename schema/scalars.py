@@ -1,4 +1,4 @@
-"""The custom scalars: instants, and JSON kept as its canonical text."""
+"""The custom scalars: instants, 64-bit integers, and JSON kept as its canonical text."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from graphql import (
 
 from retrograph.rules.errors import InvalidInput
 from retrograph.rules.instant import format_instant, parse_instant
+from retrograph.rules.limits import check_long
 from retrograph.schema.wire import embedded
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 DateTime = NewType("DateTime", int)
 """UTC microseconds inside, RFC 3339 outside."""
 
+Long = NewType("Long", int)
+"""A 64-bit integer inside, its decimal digits outside."""
+
 JSON = NewType("JSON", object)
 """Going out, the text of a JSON document; coming in, the value that the caller wrote."""
 
@@ -33,6 +37,15 @@ def _read_instant(value: Any) -> DateTime:
     if not isinstance(value, str):
         raise InvalidInput("Give an instant as a string, like 2024-05-01T09:30:00.123456Z.")
     return DateTime(parse_instant(value))
+
+
+def write_long(number: int) -> str:
+    """The decimal digits of a 64-bit integer."""
+    return str(number)
+
+
+def _read_long(value: Any) -> Long:
+    return Long(check_long(value))
 
 
 def _read_json(value: Any) -> Any:
@@ -66,6 +79,14 @@ SCALARS: Mapping[object, ScalarDefinition] = {
         specified_by_url="https://scalars.graphql.org/andimarek/date-time.html",
         serialize=format_instant,
         parse_value=_read_instant,
+    ),
+    Long: strawberry.scalar(
+        name="Long",
+        description=(
+            "A 64-bit integer as a decimal string (JavaScript's numbers lose digits past 2^53)."
+        ),
+        serialize=write_long,
+        parse_value=_read_long,
     ),
     JSON: strawberry.scalar(
         name="JSON",

@@ -36,6 +36,10 @@ TABLES = {
     "decision": "Decisions",
     "scheduled_invalidation": "ScheduledInvalidations",
     "tenant": "Tenants",
+    "execution": "Executions",
+    "checkpoint": "Checkpoints",
+    "checkpoint_anchor": "CheckpointAnchors",
+    "execution_step": "ExecutionSteps",
     **_VERSIONED,
     **{f"{name}_history": f"{named}History" for name, named in _VERSIONED.items()},
 }

@@ -50,6 +50,7 @@ _SEQUENCES = {
     "task": "Memory.TaskIds",
     "decision": "Memory.DecisionIds",
     "scheduled": "Memory.ScheduledIds",
+    "execution": "Memory.ExecutionIds",
 }
 
 

@@ -66,6 +66,11 @@ _MEANINGS: tuple[tuple[str, type[StorageError], str], ...] = (
         "The database file {path} may only be read; make it and its folder writable.",
     ),
     ("not a database", NotADatabase, "{path} is no SQLite database; name another file."),
+    (
+        "could not decode",
+        NotADatabase,
+        "A text in the database file {path} is damaged; restore it from a copy.",
+    ),
     ("malformed", NotADatabase, "The database file {path} is damaged; restore it from a copy."),
     (
         "unable to open",

@@ -10,7 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Float, MetaData, SmallInteger, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+)
 
 from retrograph.storage.periods import DateTime2, TimestampPeriod
 
@@ -258,4 +267,72 @@ leadership = Table(
     Column("name", Text, primary_key=True),
     Column("holder", Text, nullable=False),
     Column("expires_at", Moment, nullable=False),
+)
+
+execution = Table(
+    "execution",
+    metadata,
+    _id(),
+    *_scope(),
+    Column("key", Text, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("deleted_at", Moment),
+    Column("deleted_by", Text),
+    Column("deletion_reason", Text),
+    Column("purged_at", Moment),
+)
+
+
+def _of_execution(ordinal: str) -> list[Column[Any]]:
+    """What a row of an execution begins with: its place there, and its scope."""
+    return [
+        Column("execution_id", BigInteger, primary_key=True, autoincrement=False),
+        Column(ordinal, BigInteger, primary_key=True, autoincrement=False),
+        *_scope(),
+    ]
+
+
+checkpoint = Table(
+    "checkpoint",
+    metadata,
+    *_of_execution("sequence"),
+    Column("committed_at", Moment, nullable=False),
+    Column("session", Text, nullable=False),
+    Column("state_node", Text, nullable=False),
+    Column("schema_version", Text, nullable=False),
+    Column("token", Text, nullable=False),
+    Column("based_on", Text, nullable=False),
+    Column("previous_hash", Text),
+    Column("hash", Text, nullable=False),
+    Column("codec", SmallInteger, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+)
+
+checkpoint_anchor = Table(
+    "checkpoint_anchor",
+    metadata,
+    *_of_execution("sequence"),
+    Column("checkpoint_hash", Text, nullable=False),
+    Column("began_at", Moment, nullable=False),
+    Column("committed_at", Moment, nullable=False),
+    Column("removed_at", Moment, nullable=False),
+    Column("removed_by", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("previous_hash", Text),
+    Column("hash", Text, nullable=False),
+)
+
+execution_step = Table(
+    "execution_step",
+    metadata,
+    *_of_execution("ordinal"),
+    Column("key", Text, nullable=False),
+    Column("sequence", BigInteger),
+    Column("name", Text),
+    Column("worker", Text),
+    Column("started_at", Moment, nullable=False),
+    Column("finished_at", Moment),
+    Column("outcome", SmallInteger),
+    Column("codec", SmallInteger),
+    Column("result", LargeBinary),
 )

@@ -12,6 +12,8 @@ cascade                    what falls: `cascade(graph, seeds)`; `plan` names its
 reversal                   undoing a run, and letting a pinned node go
 condensation, waiting      components of open work, and how much waits on each task
 walk, paths                breadth-first walks and simple paths, over neighbours supplied lazily
+checkpoint, chain, anchor  the hash of a checkpoint, the walk over a chain, what retention leaves
+upcasting                  old payloads in the current version of their schema
 instant, cursor            times and places in text
 canonical_json, limits     what may be stored, and how much
 errors                     the failures that a caller can act on

@@ -8,10 +8,12 @@ Every one has a stable `code` for programs, a `message` for people that says wha
     ├── Forbidden                 FORBIDDEN
     ├── TooManyStreams            TOO_MANY_STREAMS
     ├── NotFound                  NOT_FOUND
+    │   └── CheckpointRemoved     CHECKPOINT_REMOVED
     ├── InvalidInput              BAD_USER_INPUT, or a more special code
     │   ├── InvalidCursor         INVALID_CURSOR
     │   ├── InstantInFuture       INSTANT_IN_FUTURE
-    │   └── BeyondRetention       BEYOND_RETENTION
+    │   ├── BeyondRetention       BEYOND_RETENTION
+    │   └── UnknownSchemaVersion  UNKNOWN_SCHEMA_VERSION
     ├── VersionConflict           VERSION_CONFLICT
     ├── MemoryConflict            MEMORY_CONFLICT
     ├── BudgetExceeded            BUDGET_EXCEEDED
@@ -22,6 +24,10 @@ Every one has a stable `code` for programs, a `message` for people that says wha
     ├── RunNotRevertible          RUN_NOT_REVERTIBLE
     ├── IdempotencyKeyReused      IDEMPOTENCY_KEY_REUSED
     ├── ScheduleSettled           SCHEDULE_SETTLED
+    ├── CheckpointConflict        CHECKPOINT_CONFLICT
+    ├── TokenReused               TOKEN_REUSED
+    ├── StepKeyReused             STEP_KEY_REUSED
+    ├── UpcastFailed              UPCAST_FAILED
     ├── TaskRefused               TASK_REFUSED
     │   ├── TaskClosed            TASK_CLOSED
     │   ├── TaskCancelled         TASK_CANCELLED
@@ -44,6 +50,7 @@ Every one has a stable `code` for programs, a `message` for people that says wha
         ├── SchemaTooNew          SCHEMA_TOO_NEW
         ├── SchemaTooOld          SCHEMA_TOO_OLD
         ├── MigrationChanged      MIGRATION_CHANGED
+        ├── CheckpointDamaged     CHECKPOINT_DAMAGED
         └── ClockBehind           CLOCK_BEHIND
 """
 

@@ -93,14 +93,33 @@ def check_confidence(value: object, field: FieldPath = ("confidence",)) -> float
 
 def check_id(value: object, field: FieldPath = ("id",)) -> int:
     """A signed 64-bit id, from an `int` or from its one canonical decimal spelling."""
-    if isinstance(value, str) and _CANONICAL_ID.fullmatch(value):
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not MIN_ID <= value <= MAX_ID:
+    number = _integer(value)
+    if number is None:
         raise InvalidInput(
             "Give an id: a 64-bit integer in decimal digits, without sign +, spaces or leading "
             "zeros.",
             path=field,
         )
+    return number
+
+
+def check_long(value: object, field: FieldPath = ()) -> int:
+    """A signed 64-bit integer, from an `int` or from its one canonical decimal spelling."""
+    number = _integer(value)
+    if number is None:
+        raise InvalidInput(
+            "Give a 64-bit integer in decimal digits, best as a string, without sign +, spaces or "
+            "leading zeros.",
+            path=field,
+        )
+    return number
+
+
+def _integer(value: object) -> int | None:
+    if isinstance(value, str) and _CANONICAL_ID.fullmatch(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not MIN_ID <= value <= MAX_ID:
+        return None
     return value
 
 

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from retrograph.rules import errors
+from retrograph.rules import checkpoint_errors, errors
 from retrograph.rules.errors import RetrographError
+
+HOMES = {errors.__name__, checkpoint_errors.__name__}
 
 
 def descendants(parent: type[RetrographError]) -> Iterator[type[RetrographError]]:
-    """Every class of the tree under `parent` that the module itself defines."""
+    """Every class of the tree under `parent` that the rules themselves define."""
     for child in parent.__subclasses__():
-        if child.__module__ == errors.__name__:
+        if child.__module__ in HOMES:
             yield child
         yield from descendants(child)
 

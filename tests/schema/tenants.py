@@ -13,6 +13,7 @@ from retrograph.resolvers.inputs import Invalidation, NodeInput
 from retrograph.resolvers.pin_node import pin_node
 from retrograph.resolvers.schedule_invalidation import request_invalidation
 from retrograph.storage.task_records import TaskRecord
+from tests.executions import leave_traces
 from tests.memory import NEW, Memory, ref
 
 MARK = "for our eyes"
@@ -27,6 +28,7 @@ def keep(memory: Memory, mark: str) -> list[TaskRecord]:
     add_evidence(memory.scope, memory.fleet, ref("fallen"), f"urn:{mark}", mark)
     pin_node(memory.scope, memory.fleet, ref("pinned"), pinned=True, reason=mark)
     memory.fell("root", reason=mark, idempotency_key=None if mark != MARK else "theirs")
+    leave_traces(memory.scope, memory.fleet, mark, ref("root"))
     return judge(memory, mark)
 
 

@@ -31,7 +31,9 @@ EXCEPTIONS: Mapping[str, set[Role] | None] = {
     "Query.viewer": None,
     "Mutation.claimRevalidations": WORKERS,
     "Mutation.completeRevalidation": WORKERS,
+    "Mutation.deleteExecution": {Role.ADMIN},
     "Mutation.extendLease": WORKERS,
+    "Mutation.retainCheckpoints": {Role.ADMIN},
     "Mutation.rewindFleet": {Role.ADMIN},
 }
 

@@ -63,15 +63,14 @@ def test_everything_is_described(built: GraphQLSchema) -> None:
 
 LATER = {
     "Query": {
-        "checkpoint", "checkpoints", "episodes", "recall", "steps", "verifyCheckpoints",
+        "episodes", "recall",
         "workingMemory",
     },
     "Mutation": {
-        "commitCheckpoint", "deleteExecution", "promoteEpisode", "recordStep", "relateEntities",
-        "retireEpisodes", "rollbackExecution", "storeEpisode",
+        "promoteEpisode", "relateEntities",
+        "retireEpisodes", "storeEpisode",
         "updateWorkingMemory",
     },
-    "Event": {"checkpoint"},
 }  # fmt: skip
 """What the contract promises and later versions bring."""
 
@@ -82,6 +81,7 @@ PRESENT = (
     "PutNodesInput", "EdgeInput", "LinkNodesInput", "UnlinkNodesInput", "PinNodeInput",
     "AddEvidenceInput", "SupersedeInput", "Event", "Viewer", "UserError", "RepairNodeInput",
     "ClaimRevalidationsInput", "CompleteRevalidationInput", "RevalidationTask",
+    "CommitCheckpointInput", "CheckpointCommitted", "CheckpointConflict", "Checkpoint",
 )  # fmt: skip
 
 

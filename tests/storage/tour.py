@@ -7,17 +7,27 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from retrograph.resolvers import edges, events, nodes, previews, runs, tasks, walks
+import orjson
+
+from retrograph.resolvers import checkpoints, edges, events, nodes, previews, runs, tasks, walks
 from retrograph.resolvers.add_evidence import add_evidence
 from retrograph.resolvers.changes import list_changes
+from retrograph.resolvers.check_upcasts import check_upcasts
 from retrograph.resolvers.claim_revalidations import extend_lease, requeue_revalidation
 from retrograph.resolvers.complete_revalidation import Outcome
 from retrograph.resolvers.inputs import Invalidation, NodeInput, OnChange, Supersession
 from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.pin_node import pin_node
 from retrograph.resolvers.put_nodes import put_nodes
+from retrograph.resolvers.record_step import Step, list_steps, record_step
+from retrograph.resolvers.retain_checkpoints import (
+    Retention,
+    delete_execution,
+    retain_checkpoints,
+)
 from retrograph.resolvers.revert_run import revert_run
 from retrograph.resolvers.rewind_fleet import Rewind, confirmation, rewind_fleet
+from retrograph.resolvers.rollback_execution import Rollback, rollback_execution
 from retrograph.resolvers.schedule_invalidation import (
     cancel_scheduled,
     list_scheduled,
@@ -27,10 +37,14 @@ from retrograph.resolvers.scope import Scope
 from retrograph.resolvers.supersede import supersede
 from retrograph.resolvers.sweep import sweep_fleet
 from retrograph.resolvers.unlink_nodes import unlink_nodes
+from retrograph.resolvers.verify_checkpoints import verify_checkpoints
 from retrograph.rules.cascade import ImpactKind
+from retrograph.rules.checkpoint_errors import CheckpointRemoved
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.errors import Overtaken
 from retrograph.rules.validity import Validity
+from retrograph.storage.checkpoint_records import StepStatus
+from retrograph.storage.checkpoints import NamedPlace
 from retrograph.storage.claims import put_back
 from retrograph.storage.decisions import page_decisions
 from retrograph.storage.filters import NodeFilter, RunFilter, TaskFilter
@@ -39,6 +53,7 @@ from retrograph.storage.scheduled import ScheduledRecord
 from retrograph.storage.task_records import OPEN, TaskRecord, TaskStatus
 from retrograph.storage.tasks import blocking, page_tasks
 from retrograph.storage.write import Write
+from tests.executions import Execution
 from tests.memory import NEW, Memory, ref
 from tests.resolvers.files import edge, evidence, exported, load, node
 from tests.resolvers.files import invalidate as fall
@@ -79,6 +94,7 @@ def write_all(scope: Scope, fleet: int) -> Made:
     supersede(scope, fleet, Supersession(ref("x"), NodeInput("x2", kind=NodeKind.RULE), "newer"))
     unlink_nodes(scope, fleet, [linked.edges[0].id])
     task = _judge_all(Work(memory))
+    _remember(Execution(scope, fleet=fleet))
     _pass_time(memory)
     made = memory.nodes()
     return Made(
@@ -117,6 +133,25 @@ def _judge_all(work: Work) -> int:
     memory.fell("k1", Validity.DEFINITELY_STALE)
     work.judge("k1", unchanged=True)
     return held.id
+
+
+def _remember(run: Execution) -> None:
+    """Commits, and commits again."""
+    run.grow(2, based_on=[ref("y")])
+    assert run.commit(1, based_on=[ref("y")]).replayed
+    run.grow(2)
+    scope, fleet = run.scope, run.fleet
+    for status in (StepStatus.STARTED, StepStatus.SUCCEEDED):
+        record_step(scope, fleet, Step(run.name, "pay", status))
+    rollback_execution(scope, fleet, Rollback(run.name, 2, "back"))
+    retain_checkpoints(scope, fleet, Retention(run.name, "me", "old", 2, scope.clock(fleet)))
+    with suppress(CheckpointRemoved):
+        run.get(1)
+    for purge in (False, True):
+        replace(run, name="gone").grow(1)
+        delete_execution(scope, fleet, "gone", "me", "done with", purge=purge)
+    assert verify_checkpoints(scope, fleet, run.name).fault is None
+    assert all(each.fault is None for each in check_upcasts(scope))
 
 
 def _pass_time(memory: Memory) -> None:
@@ -213,7 +248,23 @@ def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope],
             s, fleet, at, runs.load_runs(s, fleet, at, [made.run]).values()
         ),
         "an export": lambda s: exported(s, fleet, at),
+        "a head": lambda s: checkpoints.get_checkpoint(s, fleet, "run", None, at),
+        "a checkpoint": lambda s: checkpoints.get_checkpoint(s, fleet, "run", 5, at),
+        "steps": lambda s: list_steps(s, fleet, "run", None, first, None, at),
+        "steps of a checkpoint": lambda s: list_steps(s, fleet, "run", 4, first, None, at),
+        "checkpoints": lambda s: checkpoints.list_checkpoints(s, fleet, "run", first, None, at),
+        "checkpoints then": lambda s: checkpoints.load_checkpoints_then(
+            s, fleet, _committed(s, fleet)
+        ),
     }
+
+
+def _committed(scope: Scope, fleet: int) -> list[NamedPlace]:
+    """Where the events of a fleet say that checkpoints are."""
+    told = events.list_events(scope, fleet, [EventType.CHECKPOINT_COMMITTED], None, 50).rows
+    details = (orjson.loads(each.detail or "{}") for each in told)
+    names = [(detail["executionId"], int(detail["sequence"])) for detail in details]
+    return [(name, each.at) for name, each in zip(names, told, strict=True)]
 
 
 def _tasks(scope: Scope, fleet: int, filter: TaskFilter, at: int | None) -> object:

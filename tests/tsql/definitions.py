@@ -44,6 +44,7 @@ _AFFINITIES = {
     "NChar": "TEXT COLLATE PADDED",
     "DateTime2": "BLOB",
     "RowVersion": "BLOB",
+    "VarBinary": "BLOB",
 }
 _RANGES = {"SmallInt": 15, "BigInt": 63, "Bit": 1}
 

@@ -11,6 +11,8 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+import pyodbc
+
 from tests.tsql.errors import ServerError
 
 _YEAR_1 = datetime(1, 1, 1)  # noqa: DTZ001 (DATETIME2 knows no zone)
@@ -66,6 +68,10 @@ def bound(value: object) -> Any:
     """A parameter as the driver binds it, for SQLite."""
     if isinstance(value, datetime):
         return instant(value)
+    if value is pyodbc.BinaryNull:
+        return None
+    if isinstance(value, bytearray):
+        value = bytes(value)
     if isinstance(value, Decimal):
         raise NotImplementedError("decimals are not known here")
     if isinstance(value, bytes) and is_instant(value):

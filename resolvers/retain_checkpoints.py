@@ -1,0 +1,113 @@
+"""`retainCheckpoints` and `deleteExecution`: what an administrator removes, and what stays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from retrograph.resolvers.commit_checkpoint import check_names
+from retrograph.resolvers.rollback_execution import require_execution
+from retrograph.resolvers.scope import Scope
+from retrograph.rules.anchor import Anchor, last_to_remove
+from retrograph.rules.errors import InvalidInput
+from retrograph.rules.limits import check_text
+from retrograph.storage.chains import Signed, anchors_of, cast_anchor, count_up_to, last_older
+from retrograph.storage.checkpoint_records import CheckpointRecord
+from retrograph.storage.checkpoints import checkpoint_at
+from retrograph.storage.executions import end_execution
+from retrograph.storage.write import Write
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Which checkpoints of an execution may go: all but the last `keep_last`.
+
+    With `older_than`, an instant, only those that were committed before it.  `by` signs it off.
+    """
+
+    execution_id: str
+    by: str
+    reason: str
+    keep_last: int = 1
+    older_than: int | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Retained:
+    """How many checkpoints went, or would, and the anchor that stands for all that ever did."""
+
+    instant: int
+    removed: int
+    anchor: Anchor | None
+    anchor_hash: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """The head that the execution had; None where it had no checkpoint."""
+
+    instant: int
+    head: CheckpointRecord | None
+
+
+def retain_checkpoints(scope: Scope, fleet_id: int, retention: Retention) -> Retained:
+    """Removes old checkpoints for good, and leaves an anchor from which the chain goes on.
+
+    Raises `InvalidInput` and `NotFound`.
+    """
+    check_names(executionId=retention.execution_id, by=retention.by)
+    check_text(retention.reason, ("input", "reason"))
+    if retention.keep_last < 1:
+        raise InvalidInput("The head always stays; keep 1 or more.", path=("input", "keepLast"))
+    return scope.write(fleet_id, lambda write: _retain(write, retention))
+
+
+def delete_execution(
+    scope: Scope, fleet_id: int, execution_id: str, by: str, reason: str, *, purge: bool = False
+) -> Deleted:
+    """Takes an execution out of the present; its past stays, unless it is purged.
+
+    Its name may then begin a new one.  Raises `InvalidInput` and `NotFound`.
+    """
+    check_names(executionId=execution_id, by=by)
+    check_text(reason, ("input", "reason"))
+
+    def job(write: Write) -> Deleted:
+        standing = require_execution(write.snapshot, execution_id)
+        head = checkpoint_at(write.snapshot, execution_id)
+        end_execution(write, standing.id, by, reason, purge=purge)
+        return Deleted(write.instant, head)
+
+    return scope.write(fleet_id, job)
+
+
+def _retain(write: Write, retention: Retention) -> Retained:
+    s, key = write.snapshot, retention.execution_id
+    standing = require_execution(s, key)
+    anchors = anchors_of(s, standing.id, key)
+    older = retention.older_than
+    last = last_to_remove(
+        standing.sequence,
+        retention.keep_last,
+        None if older is None else last_older(s, standing.id, older),
+    )
+    removed = count_up_to(s, standing.id, last)
+    if removed and not retention.dry_run:
+        anchors.append(_anchor(write, retention, standing.id, last, anchors))
+    anchor, sealed = anchors[-1] if anchors else (None, None)
+    return Retained(write.instant, removed, anchor, sealed)
+
+
+def _anchor(
+    write: Write, retention: Retention, number: int, last: int, anchors: list[Signed]
+) -> Signed:
+    s, key = write.snapshot, retention.execution_id
+    gone, first = checkpoint_at(s, key, last), checkpoint_at(s, key, 1)
+    assert gone is not None  # noqa: S101 (it was counted)
+    before, sealed = anchors[-1] if anchors else (None, None)
+    began = before.began_at if before is not None else (first or gone).committed_at
+    anchor = Anchor(
+        s.tenant_id, s.fleet_id, key, last, gone.hash, began, gone.committed_at, write.instant,
+        retention.by, retention.reason, sealed,
+    )  # fmt: skip
+    return anchor, cast_anchor(write, number, anchor)

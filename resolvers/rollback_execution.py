@@ -1,0 +1,92 @@
+"""`rollbackExecution`: commits an old state of an execution as its new head; chains only grow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from retrograph.resolvers.commit_checkpoint import Committed, append, check_names, token_reused
+from retrograph.resolvers.retained import check_retained
+from retrograph.resolvers.scope import Scope
+from retrograph.rules.checkpoint_errors import CheckpointConflict
+from retrograph.rules.errors import InvalidInput, NotFound
+from retrograph.storage.checkpoint_records import CheckpointRecord, NewCheckpoint, Standing
+from retrograph.storage.checkpoints import checkpoint_at, committed_with
+from retrograph.storage.executions import find_standing
+from retrograph.storage.snapshot import Snapshot
+from retrograph.storage.write import Write
+
+_TO = ("input", "toSequence")
+_EXPECTED = ("input", "expectedSequence")
+
+
+@dataclass(frozen=True, slots=True)
+class Rollback:
+    """The state to go back to; `expected_sequence` None takes whatever head there is."""
+
+    execution_id: str
+    to_sequence: int
+    idempotency_token: str
+    expected_sequence: int | None = None
+
+
+def rollback_execution(scope: Scope, fleet_id: int, rollback: Rollback) -> Committed:
+    """Commits the state of an earlier checkpoint again, as it was stored.
+
+    The same request with the same token gets what it got before.  Raises `InvalidInput`,
+    `NotFound`, `CheckpointRemoved`, `TokenReused`, `CheckpointConflict`.
+    """
+    check_names(executionId=rollback.execution_id, idempotencyToken=rollback.idempotency_token)
+    if rollback.to_sequence < 1:
+        raise InvalidInput("Give a sequence from 1 on.", path=_TO)
+
+    def job(write: Write) -> Committed:
+        s, key = write.snapshot, rollback.execution_id
+        standing = require_execution(s, key)
+        state = _state(s, rollback)
+        known = committed_with(s, standing.id, key, rollback.idempotency_token)
+        if known is not None:
+            _check_same(rollback, known, state)
+            return Committed(known, replayed=True)
+        if rollback.expected_sequence not in {None, standing.sequence}:
+            raise CheckpointConflict(key, standing.sequence, path=_EXPECTED)
+        return Committed(append(write, key, standing, state), replayed=False)
+
+    return scope.write(fleet_id, job)
+
+
+def require_execution(s: Snapshot, key: str) -> Standing:
+    """Where the execution of that name stands at present; raises `NotFound`."""
+    standing = find_standing(s, key)
+    if standing is None:
+        raise NotFound(
+            f"There is no execution {key!r} in this fleet.", path=("input", "executionId")
+        )
+    return standing
+
+
+def _state(s: Snapshot, rollback: Rollback) -> NewCheckpoint:
+    old = checkpoint_at(s, rollback.execution_id, rollback.to_sequence)
+    if old is None:
+        check_retained(s, rollback.execution_id, rollback.to_sequence, path=_TO)
+        raise NotFound(
+            f"The execution has no checkpoint {rollback.to_sequence}; list those it has.", path=_TO
+        )
+    return _content(old, rollback.idempotency_token)
+
+
+def _content(record: CheckpointRecord, token: str) -> NewCheckpoint:
+    return NewCheckpoint(
+        record.session_id,
+        record.state_node,
+        record.stored_schema_version,
+        record.payload.encode(),
+        token,
+        record.based_on,
+    )
+
+
+def _check_same(rollback: Rollback, known: CheckpointRecord, state: NewCheckpoint) -> None:
+    behind = rollback.expected_sequence
+    same = _content(known, rollback.idempotency_token) == state
+    if not same or behind not in {None, known.sequence - 1}:
+        raise token_reused(known.sequence)

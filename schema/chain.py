@@ -1,0 +1,93 @@
+"""What a walk over the chain of an execution has found, and what retention has left of it."""
+
+from __future__ import annotations
+
+import strawberry
+
+from retrograph.resolvers.verify_checkpoints import Verified
+from retrograph.rules import anchor, chain
+from retrograph.schema.enums import ChainFaultKind
+from retrograph.schema.scalars import DateTime, Long
+
+
+@strawberry.input(description="A head that was kept elsewhere, to find a lost tail by.")
+class ChainHeadInput:
+    sequence: Long = strawberry.field(description="Its sequence.")
+    hash: str = strawberry.field(description="Its hash.")
+
+    def read(self) -> chain.Head:
+        """The head as the use case takes it."""
+        return chain.Head(self.sequence, self.hash)
+
+
+@strawberry.type(description="The last link of a chain: keep it elsewhere to find a lost tail.")
+class ChainHead:
+    sequence: Long = strawberry.field(description="Its sequence.")
+    hash: str = strawberry.field(description="Its hash.")
+
+
+@strawberry.type(description="The first broken link of a chain.")
+class ChainFault:
+    sequence: Long = strawberry.field(description="The sequence at which it shows.")
+    kind: ChainFaultKind = strawberry.field(description="What is wrong with it.")
+
+
+@strawberry.type(
+    description="What stays of the checkpoints that retention removed: the chain goes on from it."
+)
+class CheckpointAnchor:
+    sequence: Long = strawberry.field(description="The sequence of the last one removed.")
+    checkpoint_hash: str = strawberry.field(description="The hash of the last one removed.")
+    committed_at: DateTime = strawberry.field(description="When the last one removed was made.")
+    began_at: DateTime = strawberry.field(description="When the first of all was made.")
+    removed_at: DateTime = strawberry.field(description="When they were removed.")
+    removed_by: str = strawberry.field(description="Who signed it off.")
+    reason: str = strawberry.field(description="Why.")
+    previous_hash: str | None = strawberry.field(description="The hash of the anchor before.")
+    hash: str = strawberry.field(description="The hex SHA-256 of all of it.")
+
+    @classmethod
+    def of(cls, found: anchor.Anchor | None, sealed: str | None) -> CheckpointAnchor | None:
+        """The anchor with its hash."""
+        if found is None or sealed is None:
+            return None
+        return cls(
+            sequence=Long(found.sequence),
+            checkpoint_hash=found.checkpoint_hash,
+            committed_at=DateTime(found.committed_at),
+            began_at=DateTime(found.began_at),
+            removed_at=DateTime(found.removed_at),
+            removed_by=found.removed_by,
+            reason=found.reason,
+            previous_hash=found.previous_hash,
+            hash=sealed,
+        )
+
+
+@strawberry.type(description="What a walk over a whole chain has found.")
+class ChainVerification:
+    valid: bool = strawberry.field(description="Whether every link holds.")
+    checked: Long = strawberry.field(description="How many checkpoints hold, from the first on.")
+    head: ChainHead | None = strawberry.field(
+        description="The last link that holds; null if none does."
+    )
+    fault: ChainFault | None = strawberry.field(description="The first broken link.")
+    anchor: CheckpointAnchor | None = strawberry.field(
+        description="What stands for checkpoints that retention has removed."
+    )
+    as_of: DateTime = strawberry.field(description="The instant the chain was read at.")
+
+    @classmethod
+    def of(cls, found: Verified) -> ChainVerification:
+        """What a walk has found."""
+        head, fault = found.head, found.fault
+        return cls(
+            valid=fault is None,
+            checked=Long(found.checked),
+            head=None if head is None else ChainHead(sequence=Long(head.sequence), hash=head.hash),
+            fault=None
+            if fault is None
+            else ChainFault(sequence=Long(fault.sequence), kind=fault.kind),
+            anchor=CheckpointAnchor.of(found.anchor, found.anchor_hash),
+            as_of=DateTime(found.as_of),
+        )

@@ -1,0 +1,98 @@
+"""What is known of executions: their checkpoints, their steps, and what retention has removed.
+
+Executions are called by the names that callers gave them; instants are UTC microseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRecord:
+    """A checkpoint of an execution, read at `as_of`.
+
+    `payload` is canonical JSON text of the version `schema_version`; it was committed as
+    `stored_schema_version`, and differs from what was stored where the two differ.  `based_on` are
+    node ids, ascending.
+    """
+
+    tenant_id: int
+    fleet_id: int
+    execution_id: str
+    session_id: str
+    sequence: int
+    state_node: str
+    payload: str
+    schema_version: str
+    stored_schema_version: str
+    idempotency_token: str
+    based_on: tuple[int, ...]
+    committed_at: int
+    previous_hash: str | None
+    hash: str
+    as_of: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewCheckpoint:
+    """What a commit brings; `payload` is canonical JSON in UTF-8, `based_on` ascending."""
+
+    session_id: str
+    state_node: str
+    schema_version: str
+    payload: bytes
+    idempotency_token: str
+    based_on: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where an execution stands: its number in storage, and its head; sequence 0 for none."""
+
+    id: int
+    sequence: int = 0
+    hash: str | None = None
+
+
+class StepStatus(IntEnum):
+    """Where a step stands; what has finished is final."""
+
+    SUCCEEDED = 1
+    FAILED = 2
+    STARTED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class StepReport:
+    """What is told of a step; `result` is canonical JSON text.
+
+    `sequence` is that of the checkpoint it belongs to: 0 before the first.
+    """
+
+    key: str
+    status: StepStatus
+    sequence: int
+    name: str | None
+    worker: str | None
+    result: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """A step of an execution as of an instant, the `ordinal`-th of its ledger."""
+
+    tenant_id: int
+    fleet_id: int
+    execution_id: str
+    ordinal: int
+    key: str
+    sequence: int
+    name: str | None
+    worker: str | None
+    status: StepStatus
+    result: str | None
+    started_at: int
+    finished_at: int | None
+    as_of: int

@@ -1,0 +1,149 @@
+"""Executions: found by the names that callers gave them, as of an instant.
+
+A name may be used again once its execution was deleted, so at any instant it means one at most.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Executable,
+    ScalarSelect,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.types import Text
+
+from retrograph.rules.limits import MIN_ID
+from retrograph.storage.checkpoint_records import Standing
+from retrograph.storage.has_key import has_key
+from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
+from retrograph.storage.snapshot import Snapshot
+from retrograph.storage.stored_text import stored_text
+from retrograph.storage.tables import checkpoint, execution, execution_step
+from retrograph.storage.write import Write, take_ids
+
+KEY = "key"
+"""The parameter of `execution_called`: the execution's name."""
+
+
+def execution_called() -> ScalarSelect[int]:
+    """The number of the execution that the parameter `KEY` names at the instant."""
+    gone = execution.c.deleted_at
+    return (
+        select(execution.c.id)
+        .where(
+            *scoped(execution),
+            has_key(execution.c.key, bindparam(KEY, type_=Text)),
+            execution.c.created_at <= INSTANT,
+            or_(gone.is_(None), gone > INSTANT),
+        )
+        .order_by(execution.c.created_at.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+
+
+def execution_names(s: Snapshot, rows: int, after: int | None) -> list[tuple[int, str]]:
+    """The numbers and names of the executions of the present, by number, behind a number."""
+    found = fetch(s, _names, after=MIN_ID if after is None else after, rows=rows)
+    return [(number, name) for number, name in found]
+
+
+def find_standing(s: Snapshot, key: str) -> Standing | None:
+    """Where the execution of that name stands at present."""
+    rows = fetch(s, _standing, key=key)
+    return Standing(rows[0][0], rows[0][1] or 0, rows[0][2]) if rows else None
+
+
+def open_execution(write: Write, key: str) -> Standing:
+    """Begins an execution, whose name must be free."""
+    s, number = write.snapshot, take_ids(write, "execution", 1)[0]
+    s.connection.execute(
+        insert(execution),
+        {
+            "id": number,
+            "tenant_id": s.tenant_id,
+            "fleet_id": s.fleet_id,
+            "key": key,
+            "created_at": write.instant,
+        },
+    )
+    return Standing(number)
+
+
+def end_execution(write: Write, number: int, by: str, reason: str, *, purge: bool) -> None:
+    """Takes an execution out of the present; with `purge` its rows go for good."""
+    s = write.snapshot
+    ended = {"deleted_at": write.instant, "deleted_by": by, "deletion_reason": reason}
+    s.connection.execute(
+        update(execution)
+        .where(
+            execution.c.id == number,
+            execution.c.tenant_id == s.tenant_id,
+            execution.c.fleet_id == s.fleet_id,
+        )
+        .values(ended | {"purged_at": write.instant if purge else None})
+    )
+    for table in (checkpoint, execution_step) if purge else ():
+        s.connection.execute(
+            delete(table).where(
+                table.c.execution_id == number,
+                table.c.tenant_id == s.tenant_id,
+                table.c.fleet_id == s.fleet_id,
+            )
+        )
+
+
+def is_purged(s: Snapshot, key: str) -> bool:
+    """Whether the rows of the execution called `key` at the instant have gone for good since."""
+    return bool(fetch(s, _purged, key=key))
+
+
+@prepared
+def _names(frame: Frame) -> Executable:  # noqa: ARG001 (of the present)
+    return (
+        select(execution.c.id, execution.c.key)
+        .where(
+            *scoped(execution),
+            execution.c.id > bindparam("after"),
+            execution.c.deleted_at.is_(None),
+        )
+        .order_by(execution.c.id)
+        .limit(bindparam("rows"))
+    )
+
+
+@prepared
+def _purged(frame: Frame) -> Executable:  # noqa: ARG001 (the same in every frame)
+    return select(execution.c.id).where(
+        *scoped(execution),
+        execution.c.id == execution_called(),
+        execution.c.purged_at.is_not(None),
+    )
+
+
+@prepared
+def _standing(frame: Frame) -> Executable:  # noqa: ARG001 (of the present)
+    newest = checkpoint.alias("newest")
+    last = (
+        select(func.max(newest.c.sequence))
+        .where(newest.c.execution_id == execution.c.id, *within_scope(newest))
+        .correlate(execution)
+        .scalar_subquery()
+    )
+    head = and_(
+        checkpoint.c.execution_id == execution.c.id,
+        checkpoint.c.sequence == last,
+        *within_scope(checkpoint),
+    )
+    return (
+        select(execution.c.id, checkpoint.c.sequence, stored_text(checkpoint.c.hash))
+        .select_from(execution.outerjoin(checkpoint, head))
+        .where(*scoped(execution), execution.c.id == execution_called())
+    )

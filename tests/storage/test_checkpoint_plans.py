@@ -1,0 +1,80 @@
+"""Checkpoints and steps are found by the keys meant for them: no read sorts or scans a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from retrograph.resolvers.scope import Role, Scope
+from retrograph.storage import chains, checkpoints, executions, steps
+from retrograph.storage.snapshot import Snapshot
+from retrograph.storage.store import Store, open_store
+from tests.clock import ManualClock
+from tests.executions import Execution
+from tests.storage.counting import count, plan
+
+CHAIN = "(execution_id=? AND sequence"
+NAMED = "INDEX execution_by_key (tenant_id=? AND fleet_id=? AND key=? AND created_at<?)"
+PLACES = [(("run", 1), 5), (("run", 2), 6)]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    opened = open_store(str(tmp_path_factory.mktemp("plans") / "memory.db"), clock=ManualClock())
+    opened.write_all(1, [1], lambda _: None)
+    Execution(Scope(opened, 1, None, frozenset(Role))).grow(3)
+    yield opened
+    opened.close()
+
+
+READS: dict[str, tuple[Callable[[Snapshot], object], tuple[str, ...]]] = {
+    "a head": (lambda s: checkpoints.checkpoint_at(s, "run"), (NAMED, "(execution_id=?")),
+    "one": (lambda s: checkpoints.checkpoint_at(s, "run", 2), (NAMED, f"{CHAIN}=?)")),
+    "a page": (lambda s: checkpoints.page_checkpoints(s, "run", 2, 3), (NAMED, f"{CHAIN}<?)")),
+    "of instants": (
+        lambda s: checkpoints.checkpoints_then(s, PLACES),
+        ("checkpoint_by_fleet (tenant_id=? AND fleet_id=? AND committed_at=?)",),
+    ),
+    "a token": (
+        lambda s: checkpoints.committed_with(s, 1, "run", "t"),
+        ("checkpoint_by_token (execution_id=? AND token=?)",),
+    ),
+    "a standing": (lambda s: executions.find_standing(s, "run"), (NAMED, f"{CHAIN}=?)")),
+    "names": (
+        lambda s: executions.execution_names(s, 5, None),
+        ("execution_by_fleet (tenant_id=? AND fleet_id=? AND id>?)",),
+    ),
+    "a chain": (lambda s: chains.chain_rows(s, 1, "run", 1, 5), (f"{CHAIN}>?)",)),
+    "what is older": (lambda s: chains.last_older(s, 1, 5), ("(execution_id=?)",)),
+    "anchors": (lambda s: chains.last_anchor(s, "run"), (NAMED, "(execution_id=?)")),
+    "a step": (
+        lambda s: steps.step_by_key(s, 1, "run", "k"),
+        ("execution_step_by_key (execution_id=? AND key=?)",),
+    ),
+    "steps": (
+        lambda s: steps.page_steps(s, "run", None, 5, 1),
+        (NAMED, "(execution_id=? AND ordinal>?)"),
+    ),
+    "steps of one": (
+        lambda s: steps.page_steps(s, "run", 1, 5, 1),
+        (NAMED, "execution_step_by_sequence (execution_id=? AND sequence=? AND ordinal>?)"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_each_read_takes_its_key(store: Store, name: str) -> None:
+    read, wanted = READS[name]
+    with store.read(1, 1) as s:
+        found = plan(s, lambda: read(s))
+    for step in wanted:
+        assert any(step in each for each in found), found
+    assert not [each for each in found if "SCAN" in each and "json_each" not in each], found
+    assert not [each for each in found if "TEMP B-TREE" in each], found
+
+
+def test_a_page_and_the_checkpoints_of_events_take_one_statement_each(store: Store) -> None:
+    with store.read(1, 1) as s:
+        assert count(s, lambda: checkpoints.page_checkpoints(s, "run", 50, None)) == 1
+        assert count(s, lambda: checkpoints.checkpoints_then(s, PLACES)) == 1
