@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks.answers import answers
 from benchmarks.as_of import as_of
 from benchmarks.cascades import against_executemany, growth
+from benchmarks.fan_out import fan_out
 from benchmarks.healing import healing
 from benchmarks.importing import importing
 from benchmarks.judging import judging
@@ -32,5 +33,6 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "import": importing,
     "http": served,
     "answers": answers,
+    "fan-out": fan_out,
     "mariadb": mariadb,
 }

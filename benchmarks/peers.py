@@ -1,7 +1,9 @@
-"""Servers to compare with: `python -m benchmarks.peers NAME COUNT` serves nodes, and says its port.
+"""Servers to compare with: `python -m benchmarks.peers NAME WHAT` serves, and says its port.
 
 `memory` is our application whole, but what its threads are asked they know by heart. `stock` is
-Strawberry as it comes out of the box, over objects of the shape of the answer.
+Strawberry as it comes out of the box, over objects of the shape of the answer. Both serve a number
+of nodes. `broadcast` sends a number of events to each WebSocket, `singly` is our application over a
+database, but it sends every event by itself.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ from typing import Any
 import strawberry
 import uvicorn
 from starlette.applications import Starlette
-from starlette.routing import Route
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
 from strawberry.asgi import GraphQL
 from strawberry.scalars import JSON
 from strawberry.schema.config import StrawberryConfig
@@ -30,7 +35,8 @@ from retrograph.cli_serve import GC_THRESHOLDS
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.instant import format_instant
 from retrograph.rules.validity import Validity
-from retrograph.schema import enums
+from retrograph.schema import enums, feed
+from retrograph.server import Server
 from retrograph.storage.records import NodeKind, NodeRecord, Page
 from retrograph.storage.store import open_store
 
@@ -38,14 +44,23 @@ MADE = 1_777_627_800_123_456
 """2026-05-01T09:30:00.123456Z."""
 
 
-def main(name: str, count: str) -> None:
+def main(name: str, what: str) -> None:
     """Serves until the process is ended."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        app = PEERS[name](int(count))
+    with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
+        server = _singly(what) if name == "singly" else _plain(PEERS[name](int(what)))
         print(listener.getsockname()[1], flush=True)
         gc.freeze()
         gc.set_threshold(*GC_THRESHOLDS)
-        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
+        server.run(sockets=[listener])
+
+
+def _plain(app: Starlette) -> uvicorn.Server:
+    return uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="websockets-sansio"))
+
+
+def _singly(database: str) -> uvicorn.Server:
+    feed.BATCH_BYTES = 1
+    return Server(create_app(open_store(database)))
 
 
 class _Knowing(ThreadPoolExecutor):
@@ -154,7 +169,57 @@ def _node(place: int) -> _Node:
     )
 
 
-PEERS: Mapping[str, Callable[[int], Starlette]] = {"memory": _memory, "stock": _stock}
+def _broadcast(count: int) -> Starlette:
+    """Speaks as much of the protocol as a subscriber needs; events have the size of ours."""
+    sockets: dict[WebSocket, str] = {}
+
+    async def serve(socket: WebSocket) -> None:
+        await socket.accept(subprotocol="graphql-transport-ws")
+        await socket.receive_json()
+        await socket.send_json({"type": "connection_ack"})
+        sockets[socket] = (await socket.receive_json())["id"]
+        await socket.receive()
+
+    async def ready(_: Request) -> Response:
+        return Response(str(len(sockets)))
+
+    async def tell(_: Request) -> Response:
+        for place in range(count):
+            payload = {"data": {"events": _event(place)}, "extensions": _EXTENSIONS}
+            for each, id in sockets.items():
+                await each.send_json({"id": id, "type": "next", "payload": payload})
+        return Response()
+
+    return Starlette(
+        routes=[
+            WebSocketRoute("/graphql", serve),
+            Route("/ready", ready),
+            Route("/tell", tell),
+        ]
+    )
+
+
+_EXTENSIONS = {
+    "cost": {"requested": 7, "limit": 10_000},
+    "asOf": {"1": format_instant(MADE)},
+}
+
+
+def _event(place: int) -> dict[str, Any]:
+    return {
+        "cursor": f"{MADE}-{place}",
+        "type": "NODE_STALE",
+        "at": format_instant(MADE),
+        "node": {"id": str(place), "key": f"belief:{place}", "validity": "INVALID"},
+        "detail": {"depth": 1, "from": "CURRENTLY_VALID", "to": "INVALID"},
+    }
+
+
+PEERS: Mapping[str, Callable[[int], Starlette]] = {
+    "memory": _memory,
+    "stock": _stock,
+    "broadcast": _broadcast,
+}
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

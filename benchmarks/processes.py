@@ -52,9 +52,9 @@ def ours(database: Path) -> list[str]:
     return [*_PYTHON, "retrograph.cli", "serve", *silent, *place]
 
 
-def peer(name: str, count: int) -> list[str]:
-    """The command that serves a number of nodes by one of `benchmarks.peers`."""
-    return [*_PYTHON, "benchmarks.peers", name, str(count)]
+def peer(name: str, what: object) -> list[str]:
+    """The command that serves a number of things, or a database, by one of `benchmarks.peers`."""
+    return [*_PYTHON, "benchmarks.peers", name, str(what)]
 
 
 def yoga(count: int) -> list[str]:

@@ -16,7 +16,8 @@ class Sizes:
     `open` are the fewest open tasks, `judged` how many judgements are timed as one; `draws` is how
     often it is drawn which nodes have changed.
     `batch` is how many reads of a node are timed as one, `file` what is imported; `answered` are
-    the nodes of an answer, and `requests` how many are averaged.
+    the nodes of an answer, and `requests` how many are averaged. So many
+    `subscribers` get so many `deliveries` in all.
     """
 
     small: int = 10_000
@@ -35,6 +36,8 @@ class Sizes:
     open: int = 1_000
     judged: int = 40
     draws: int = 25
+    subscribers: tuple[int, ...] = (10, 100, 1_000)
+    deliveries: int = 100_000
     file: Path = DEBIAN
     root: str = "src:glibc"
 
@@ -60,5 +63,7 @@ TINY = Sizes(
     judged=4,
     draws=2,
     root="supplier",
+    subscribers=(2,),
+    deliveries=12,
 )
 """What a test runs, to see that every benchmark still works."""

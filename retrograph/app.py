@@ -23,6 +23,7 @@ from retrograph.rules.upcasting import NO_UPCASTERS, Upcasters
 from retrograph.schema.bell import Bell
 from retrograph.schema.context import Caller
 from retrograph.schema.failure_guard import refuse_route
+from retrograph.schema.feeds import Feeds
 from retrograph.schema.http import HttpEndpoint
 from retrograph.schema.ide import page_routes, with_page
 from retrograph.schema.identity import FindCaller, Identify, Identity, find_token
@@ -82,7 +83,7 @@ def create_app(  # noqa: PLR0913 (what an application is put together of)
         ],
         middleware=make_middleware(http, trusted if loopback_only else None),
         exception_handlers={HTTPException: refuse_route},
-        lifespan=lambda app: _lifespan(app, store, sweep_seconds),
+        lifespan=lambda app: _lifespan(app, store, stream_limits, sweep_seconds),
     )
     app.state.sockets, app.state.streams = sockets, streams
     app.router.redirect_slashes = False  # routes are exact: a redirected POST loses its body
@@ -107,7 +108,7 @@ def _caller_finder(
         state = connection.app.state
         serving = scope, state.workers, state.bell
         proof = found.expires_at, store.now
-        return Caller(*serving, *proof, protection, found.subject, streams)
+        return Caller(*serving, *proof, protection, found.subject, streams, state.feeds)
 
     return find_caller
 
@@ -128,10 +129,11 @@ def _health(store: Store, tenant_id: int) -> list[Route]:
 
 @asynccontextmanager
 async def _lifespan(
-    app: Starlette, store: Store, sweep_seconds: float | None
+    app: Starlette, store: Store, limits: StreamLimits, sweep_seconds: float | None
 ) -> AsyncIterator[None]:
     workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="retrograph-worker")
     app.state.workers, app.state.bell = workers, Bell(store.listen)
+    app.state.feeds = Feeds(make_schema().stream, app.state.bell, limits.lag)
     chores = [asyncio.create_task(_poll(app, store))]
     if sweep_seconds is not None:
         chores.append(asyncio.create_task(_sweep(app, store, sweep_seconds)))

@@ -14,6 +14,7 @@ from retrograph.app import drain
 from retrograph.schema.http_protocol import http_server_options
 from retrograph.schema.limits import MAX_MESSAGE_BYTES
 from retrograph.schema.middleware import DEFAULT_HTTP
+from retrograph.schema.socket_protocol import SocketProtocol
 from retrograph.schema.stream_limits import DEFAULT_STREAM_LIMITS, StreamLimits
 
 GRACE_SECONDS = 5
@@ -39,7 +40,9 @@ class Server(uvicorn.Server):
     ) -> None:
         settings = http_server_options(receive_seconds) | {
             "log_level": "warning",
-            "ws": "websockets-sansio",
+            "ws": SocketProtocol,
+            # What many are told alike would be compressed for each, with a memory of its own.
+            "ws_per_message_deflate": False,
             "ws_max_size": MAX_MESSAGE_BYTES,
             "ws_ping_interval": limits.keep_alive,
             "ws_ping_timeout": limits.keep_alive,

@@ -52,7 +52,7 @@ class Bell:
     def __init__(self, listen: Listen) -> None:
         self.closed = False
         self._loop = asyncio.get_running_loop()
-        self._waiters: dict[FleetKey, set[Waiter]] = {}
+        self._waiters: dict[FleetKey | None, set[Waiter]] = {}
         self._ears: dict[object, Waiter] = {}
         self._ended: WeakSet[object] = WeakSet()
         self._unlisten = listen(self.ring)
@@ -65,8 +65,18 @@ class Bell:
 
         From `expires_at` on it may be woken without news: it may no longer listen.
         """
+        with self._waiter((tenant_id, fleet_id), expires_at) as waiter:
+            yield waiter
+
+    @contextlib.contextmanager
+    def follower(self, expires_at: int | None = None) -> Iterator[Waiter]:
+        """The ear of the present task for what somebody else wakes it for, and for its end."""
+        with self._waiter(None, expires_at) as waiter:
+            yield waiter
+
+    @contextlib.contextmanager
+    def _waiter(self, key: FleetKey | None, expires_at: int | None) -> Iterator[Waiter]:
         task = asyncio.current_task()
-        key = tenant_id, fleet_id
         waiter = Waiter(self, expires_at, ended=task in self._ended)
         self._waiters.setdefault(key, set()).add(waiter)
         self._ears[task] = waiter
@@ -89,8 +99,8 @@ class Bell:
             self._loop.call_soon_threadsafe(self._wake, (tenant_id, fleet_id))
 
     def ring_all(self) -> None:
-        """Wakes every subscriber; to be called in the event loop."""
-        for key in list(self._waiters):
+        """Wakes whoever listens to a fleet; to be called in the event loop."""
+        for key in self._waiters.keys() - {None}:
             self._wake(key)
 
     def expire(self, now: int) -> None:
@@ -113,8 +123,9 @@ class Bell:
         if not self.closed:
             self.closed = True
             self._unlisten()
-            self.ring_all()
+            for key in self._waiters:
+                self._wake(key)
 
-    def _wake(self, key: FleetKey) -> None:
+    def _wake(self, key: FleetKey | None) -> None:
         for waiter in self._waiters.get(key, ()):
             waiter.wake()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import strawberry
 
@@ -18,6 +18,8 @@ from retrograph.resolvers.scope import Scope
 from retrograph.rules.cursor import Keyset
 from retrograph.rules.errors import OperationTimedOut, Unauthenticated
 from retrograph.schema.bell import Bell
+from retrograph.schema.feed import Reading
+from retrograph.schema.feeds import Feeds
 from retrograph.schema.instants import Instants
 from retrograph.schema.loaders import Loaders
 from retrograph.schema.open_streams import OpenStreams
@@ -36,7 +38,8 @@ class Caller:
 
     A WebSocket's operations share one. From `expires_at` on, by `clock`, the caller's proof counts
     no more; None: it always does. `protection` limits what each operation may ask. `subject` is who
-    a token was issued to, `streams` counts what callers have open.
+    a token was issued to, `streams` counts what callers have open. Subscriptions share
+    `feeds`; without, each works out its own. `reading` is where those of a feed itself stand.
     """
 
     scope: Scope
@@ -47,6 +50,8 @@ class Caller:
     protection: Protection = DEFAULT_PROTECTION
     subject: str | None = None
     streams: OpenStreams = field(default_factory=OpenStreams)
+    feeds: Feeds | None = None
+    reading: Reading | None = None
 
     def opens(self, kind: str) -> AbstractContextManager[None]:
         """Counts one more subscription or socket of the caller's; raises `TooManyStreams`."""
@@ -62,11 +67,20 @@ class Caller:
             raise Unauthenticated(EXPIRED)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An operation as it was sent, but with the text of a document that was named by its hash."""
+
+    query: str
+    operation_name: str | None
+    variables: Mapping[str, Any]
+
+
 class Context:
     """One operation: fields share its instants and its loaders.
 
     `acting_on` is the fleet of the mutation that is running; mutations run one after another.
-    `validated` tells that the document was found valid, `cost` what it costs.
+    `validated` tells that the document was found valid, `cost` what it costs, `asked` what it is.
     """
 
     def __init__(self, caller: Caller) -> None:
@@ -74,6 +88,7 @@ class Context:
         self.acting_on: int | None = None
         self.validated = False
         self.cost: int | None = None
+        self.asked: Asked | None = None
         self._began = monotonic()
         self.instants = Instants(self._clock)
         self.loaders = Loaders(self.call)

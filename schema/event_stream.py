@@ -17,6 +17,7 @@ from strawberry.types import ExecutionResult
 
 from retrograph.schema.answers import answer_of
 from retrograph.schema.bell import Bell
+from retrograph.schema.feed import Following
 from retrograph.schema.negotiation import EVENT_STREAM
 from retrograph.schema.stream_limits import StreamLimits
 from retrograph.schema.wire import write_json
@@ -77,8 +78,12 @@ class EventStream(Response):
         async with aclosing(self._results) as results:
             async for result in results:
                 assert isinstance(result, ExecutionResult)  # noqa: S101 (the schema defers nothing)
-                data = write_json(answer_of(result))
-                await self._write(send, b"event: next\ndata: " + data + b"\n\n")
+                way: object = result.data
+                if isinstance(way, Following):
+                    while taken := await way.take():
+                        await self._write(send, b"".join(map(_next, taken)))
+                else:
+                    await self._write(send, _next(write_json(answer_of(result))))
         await self._write(send, _COMPLETE)
 
     async def _keep_alive(self, send: Send) -> None:
@@ -89,6 +94,10 @@ class EventStream(Response):
     async def _write(self, send: Send, chunk: bytes, *, more: bool = True) -> None:
         async with asyncio.timeout(self._limits.reader):
             await send({"type": "http.response.body", "body": chunk, "more_body": more})
+
+
+def _next(data: bytes) -> bytes:
+    return b"event: next\ndata: " + data + b"\n\n"
 
 
 async def _left(receive: Receive) -> None:

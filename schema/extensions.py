@@ -11,7 +11,7 @@ from strawberry.extensions import SchemaExtension
 from strawberry.types import ExecutionContext
 from strawberry.types.graphql import OperationType
 
-from retrograph.schema.context import Caller, Context
+from retrograph.schema.context import Asked, Caller, Context
 from retrograph.schema.cost import find_prices
 from retrograph.schema.current_request import note_operation
 from retrograph.schema.documents import Documents, ValidDocument
@@ -73,6 +73,7 @@ class Lifecycle(SchemaExtension):
             known = ValidDocument(document, find_prices(schema, document))
             self._documents.remember(operation.query, known)
         context.validated = True
+        context.asked = _asked(operation)
         name = operation._provided_operation_name  # noqa: SLF001 (operation_name guesses)
         context.cost, items = known.prices.cost(name, operation.variables)
         _refuse(protection.check(known.prices.introspects, context.cost, items))
@@ -111,6 +112,11 @@ class Lifecycle(SchemaExtension):
 def _refuse(error: GraphQLError | None) -> None:
     if error is not None:
         raise error
+
+
+def _asked(operation: ExecutionContext) -> Asked:
+    name = operation._provided_operation_name  # noqa: SLF001 (operation_name guesses)
+    return Asked(operation.query or "", name, operation.variables or {})
 
 
 def ambiguous(operation: ExecutionContext) -> GraphQLError | None:

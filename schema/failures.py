@@ -12,6 +12,7 @@ from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOpe
 from strawberry.types import ExecutionResult
 
 from retrograph.rules.errors import RetrographError
+from retrograph.rules.stream_errors import Lagged
 from retrograph.schema.limits import TOO_COMPLEX
 
 INTERNAL = "INTERNAL_ERROR"
@@ -29,7 +30,7 @@ def present(error: GraphQLError, *, validated: bool) -> GraphQLError:
     """
     cause = _cause(error)
     if isinstance(cause, RetrographError):
-        shown = _shown(error, cause.message, _extensions(cause))
+        shown = _shown(error, cause.message, extensions_of(cause))
     elif isinstance(cause, ValueError) and not validated:
         shown = _shown(error, "A number of the document has too many digits.", dict(_UNREADABLE))
     elif isinstance(cause, _NO_OPERATION):
@@ -64,8 +65,11 @@ def is_request_error(result: ExecutionResult) -> bool:
     return result.data is None and bool(errors) and all(each.path is None for each in errors)
 
 
-def _extensions(cause: RetrographError) -> dict[str, object]:
+def extensions_of(cause: RetrographError) -> dict[str, object]:
+    """What a program reads of an error that a caller can act on."""
     code: dict[str, object] = {"code": cause.code}
+    if isinstance(cause, Lagged):
+        code["cursor"] = cause.cursor
     return code | {"path": list(cause.path)} if cause.path else code
 
 

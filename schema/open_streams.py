@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from retrograph.rules.errors import TooManyStreams
+from retrograph.rules.stream_errors import TooManyStreams
 from retrograph.schema.stream_limits import DEFAULT_STREAM_LIMITS
 
 CallerKey = tuple[int, str | None]

@@ -17,12 +17,20 @@ from types import CoroutineType, GeneratorType, NoneType
 from typing import Any, NamedTuple
 from weakref import finalize
 
-from graphql import GraphQLObjectType, GraphQLOutputType, GraphQLResolveInfo, Undefined
+from graphql import (
+    ExecutionResult,
+    GraphQLObjectType,
+    GraphQLOutputType,
+    GraphQLResolveInfo,
+    Undefined,
+)
+from graphql.execution import ExperimentalIncrementalExecutionResults
 from graphql.execution.collect_fields import DeferUsage, FieldDetailsList, GroupedFieldSet
-from graphql.pyutils import Path
+from graphql.pyutils import AwaitableOrValue, Path
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
 from retrograph.schema.columns import Unexpected, Values, Write, column_of, nullable, writer
+from retrograph.schema.feed import Following
 
 Data = dict[str, Any]
 
@@ -55,6 +63,18 @@ class ProjectingExecutor(StrawberryGraphQLCoreExecutionContext):
         self._selections: dict[int, Selection] = {}
         middlewares = self.middleware_manager.middlewares if self.middleware_manager else ()
         self._projects = not middlewares and self.abort_signal is None
+
+    def execute_operation(
+        self, serially: bool | None = None
+    ) -> AwaitableOrValue[ExecutionResult | ExperimentalIncrementalExecutionResults]:
+        """Executes the operation; a subscription's way along a feed goes to its transport as it is.
+
+        Whoever works out what the feed tells has executed the operation for each event.
+        """
+        if isinstance(self.root_value, Following):
+            way: Any = self.root_value
+            return ExecutionResult(way, None)
+        return super().execute_operation(serially)
 
     def complete_iterable_value(
         self,

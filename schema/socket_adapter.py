@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from strawberry.asgi import ASGIWebSocketAdapter
 from strawberry.http.exceptions import WebSocketDisconnected
 
+from retrograph.schema.socket_protocol import TEXTS
 from retrograph.schema.stream_limits import StreamLimits
+from retrograph.schema.wire import write_json
+
+TRY_AGAIN_LATER = 1013
+"""Closes a socket whose peer is too slow (RFC 6455's registry: try again later)."""
 
 MAX_REASON_BYTES = 123
 """What the frame that closes a socket has room for (RFC 6455, 5.5)."""
@@ -32,6 +37,36 @@ class SocketAdapter(ASGIWebSocketAdapter):
         except (RuntimeError, TimeoutError) as error:  # it was closed meanwhile, or is not read
             self.gone.set()
             raise WebSocketDisconnected from error
+
+    async def send_texts(self, texts: Sequence[bytes]) -> None:
+        """Sends messages in one go; raises `TimeoutError` if the peer reads nothing for long."""
+        try:
+            async with asyncio.timeout(self.limits.reader):
+                if TEXTS in self.ws.scope.get("extensions", {}):
+                    await self.ws.send({"type": "websocket.send", TEXTS: texts})
+                else:
+                    for each in texts:
+                        await self.ws.send_text(each.decode())
+        except (RuntimeError, WebSocketDisconnect) as error:
+            self.gone.set()
+            raise WebSocketDisconnected from error
+
+    async def dismiss(self, error: Mapping[str, object], reason: str) -> None:
+        """Says why, and closes, though the peer reads nothing: it may find this in the end."""
+        texts = [write_json(error)]
+        try:
+            async with asyncio.timeout(self.limits.goodbye):
+                await self.ws.send(
+                    {
+                        "type": "websocket.close",
+                        "code": TRY_AGAIN_LATER,
+                        "reason": reason,
+                        TEXTS: texts,
+                    }
+                )
+        except (RuntimeError, TimeoutError, WebSocketDisconnect):
+            pass
+        self.gone.set()
 
     async def close(self, code: int, reason: str) -> None:
         """Closes; a socket that is closed already, or that nobody reads, is left as it is."""

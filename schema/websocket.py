@@ -35,20 +35,22 @@ from strawberry.subscriptions.protocols.graphql_transport_ws.types import (
 )
 from strawberry.types.execution import ExecutionResult, PreExecutionError
 
-from retrograph.rules.errors import TooManyStreams, Unauthenticated
+from retrograph.rules.cursor import encode_event_cursor
+from retrograph.rules.errors import Unauthenticated
+from retrograph.rules.stream_errors import Lagged, TooManyStreams
 from retrograph.schema.context import EXPIRED, Caller
-from retrograph.schema.failures import is_request_error
+from retrograph.schema.failures import extensions_of, is_request_error
+from retrograph.schema.feed import Following
 from retrograph.schema.hosts import IsTrusted, is_origin_of
 from retrograph.schema.identity import FindCaller
 from retrograph.schema.persisted import find_document
 from retrograph.schema.schema import Schema
-from retrograph.schema.socket_adapter import SocketAdapter
+from retrograph.schema.socket_adapter import TRY_AGAIN_LATER, SocketAdapter
 from retrograph.schema.socket_messages import is_message
 from retrograph.schema.stream_limits import DEFAULT_STREAM_LIMITS, StreamLimits
 from retrograph.schema.wire import NotJson, read_json, write_json
 
 GOING_AWAY = 1001
-TRY_AGAIN_LATER = 1013
 FORBIDDEN = 4403
 
 Visitor = Caller | WebSocket
@@ -158,7 +160,27 @@ class _Handler(BaseGraphQLTransportWSHandler[Visitor, None]):
             if isinstance(result, PreExecutionError) or is_request_error(result):
                 await operation.send_initial_errors(result.errors or [])
                 return
-            await operation.send_next(result)
+            way: object = result.data
+            if isinstance(way, Following):
+                await self._send_along(operation, way)
+            else:
+                await operation.send_next(result)
+
+    async def _send_along(self, operation: Operation[Visitor, None], way: Following) -> None:
+        """Sends what a feed tells; a peer that reads nothing hears at last where it stands."""
+        frame = b'{"id":%s,"type":"next","payload":%s}'
+        id = write_json(operation.id)
+        while (taken := await way.take()) and not operation.completed:
+            try:
+                await self.websocket.send_texts([frame % (id, each) for each in taken])
+            except TimeoutError:
+                lagged = Lagged(encode_event_cursor(*way.position))
+                told: GraphQLFormattedError = {
+                    "message": lagged.message,
+                    "extensions": extensions_of(lagged),
+                }
+                await self.websocket.dismiss(_error(operation.id, told), lagged.code)
+                raise WebSocketDisconnected from lagged
 
     def is_expired(self) -> bool:
         """Whether the caller's proof has expired."""

@@ -7,6 +7,7 @@ Every one has a stable `code` for programs, a `message` for people that says wha
     ├── Unauthenticated           UNAUTHENTICATED
     ├── Forbidden                 FORBIDDEN
     ├── TooManyStreams            TOO_MANY_STREAMS
+    ├── Lagged                    LAGGED
     ├── NotFound                  NOT_FOUND
     │   └── CheckpointRemoved     CHECKPOINT_REMOVED
     ├── InvalidInput              BAD_USER_INPUT, or a more special code
@@ -84,12 +85,6 @@ class Forbidden(RetrographError):
     """The caller's roles don't allow what was asked for; nothing of it was done."""
 
     code = "FORBIDDEN"
-
-
-class TooManyStreams(RetrographError):
-    """The caller has as many subscriptions or sockets open as one may have."""
-
-    code = "TOO_MANY_STREAMS"
 
 
 class NotFound(RetrographError):

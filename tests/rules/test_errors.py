@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from retrograph.rules import checkpoint_errors, errors
+from retrograph.rules import checkpoint_errors, errors, stream_errors
 from retrograph.rules.errors import RetrographError
 
-HOMES = {errors.__name__, checkpoint_errors.__name__}
+HOMES = {errors.__name__, checkpoint_errors.__name__, stream_errors.__name__}
 
 
 def descendants(parent: type[RetrographError]) -> Iterator[type[RetrographError]]:

@@ -154,7 +154,8 @@ def serving(app: Starlette) -> Iterator[Served]:
 class Listening(Served):
     """An application that listens on a port, for sockets too."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, app: Starlette) -> None:
+        self.app = app
         client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE)
         super().__init__(client)
         self.close = client.close
@@ -190,7 +191,7 @@ def listening(
     server = Server(app, limits, patience, log_level="critical", timeout_graceful_shutdown=PATIENCE)
     thread = Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
-    served = Listening(listener.getsockname()[1])
+    served = Listening(listener.getsockname()[1], app)
     try:
         yield served
     finally:

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 
 from retrograph.app import create_app
 from retrograph.resolvers.scope import Role
-from retrograph.rules.errors import TooManyStreams
+from retrograph.rules.stream_errors import TooManyStreams
 from retrograph.schema.identity import Identity
 from retrograph.schema.open_streams import OpenStreams
 from retrograph.schema.stream_limits import StreamLimits

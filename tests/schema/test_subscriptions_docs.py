@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from retrograph.app import create_app
+from retrograph.schema.feed import LOG_EVENTS
+from retrograph.schema.feeds import ALL_LOGS_BYTES, ONE_LOG_BYTES
 from retrograph.schema.limits import MAX_MESSAGE_BYTES
 from retrograph.schema.stream_limits import DEFAULT_STREAM_LIMITS
 from retrograph.server import GRACE_SECONDS
@@ -37,7 +39,7 @@ def test_its_client_is_the_one_that_is_tested() -> None:
 
 def test_its_codes_are_those_that_sockets_are_closed_with() -> None:
     told = set(re.findall(r"^\| (\d{4}) \|", PAGE, re.MULTILINE))
-    names = ("socket_life", "socket_messages", "open_streams")
+    names = ("socket_life", "socket_messages", "open_streams", "feeds")
     tests = [ROOT / "tests" / "schema" / f"test_{name}.py" for name in names]
     seen = set(re.findall(r"\b(?:100\d|101[13]|44\d\d)\b", "".join(t.read_text() for t in tests)))
     assert told == seen
@@ -57,6 +59,9 @@ def test_its_numbers_are_those_in_force() -> None:
         f"`--socket-operations` ({limits.operations})",
         f"`--caller-streams` ({limits.streams:,})",
         f"reads nothing for {limits.reader} seconds",
+        f"hasn't caught up after {limits.lag} seconds",
+        f"at most {LOG_EVENTS:,} events or {ONE_LOG_BYTES >> 20} MiB for one question",
+        f"{ALL_LOGS_BYTES >> 20} MiB for all",
         f"gives running operations {limits.goodbye} seconds to end",
         f"what is left of HTTP within {GRACE_SECONDS}.",
     ):
