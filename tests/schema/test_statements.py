@@ -27,13 +27,16 @@ from sqlalchemy import event
 
 from retrograph.app import create_app
 from retrograph.resolvers.add_evidence import add_evidence
+from retrograph.resolvers.commit_checkpoint import Commit, commit_checkpoint
 from retrograph.resolvers.inputs import Invalidation, NodeInput
+from retrograph.resolvers.record_step import Step, record_step
 from retrograph.resolvers.rewind_fleet import Rewind, confirmation, rewind_fleet
 from retrograph.resolvers.schedule_invalidation import request_invalidation
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.instant import parse_instant
 from retrograph.rules.validity import Validity
 from retrograph.schema.schema import make_schema
+from retrograph.storage.checkpoint_records import StepStatus
 from retrograph.storage.store import Store
 from tests.clock import ManualClock
 from tests.memory import NEW, Memory, ref
@@ -87,6 +90,11 @@ QUERIES = {
         nodes {{ id root {{ key }} reverts {{ id }} {IMPACTS} }} edges {{ node {{ id }} }} }}""",
     "run": """invalidationRuns(fleetId: 1, filter: {reason: "top"}, first: 1) {
         nodes { impacts(first: $n) { nodes { path node { key staleness { path { id } } } } } } }""",
+    "checkpoints": """checkpoints(fleetId: 1, executionId: "plan", first: $n) {
+        nodes { sequence payload basedOn { key } staleReads { id } }
+        edges { node { hash } } }""",
+    "steps": """steps(fleetId: 1, executionId: "plan", first: $n) {
+        nodes { key result } edges { cursor } }""",
     "preview": f"""previewInvalidation(fleetId: 1, root: {{key: "sound"}}) {{ {IMPACTS} }}""",
 }
 
@@ -109,6 +117,7 @@ def wide(shared_store: Store, shared_clock: ManualClock) -> Memory:
         memory.fell(key)
     _fell_many_at_once(memory)
     _judge_each(memory, worn)
+    _carry_out(memory, lone)
     for key in well:
         later = Invalidation(ref(key), "later", effective_at=shared_store.now() + 10**12)
         request_invalidation(memory.scope, memory.fleet, later)
@@ -132,6 +141,14 @@ def _judge_each(memory: Memory, keys: Sequence[str]) -> None:
     for key in keys:
         memory.fell(key, Validity.DEFINITELY_STALE)
         work.judge(key)
+
+
+def _carry_out(memory: Memory, keys: Sequence[str]) -> None:
+    """An execution of many checkpoints, each based on a node that fell, and of as many steps."""
+    for n, key in enumerate(keys):
+        commit = Commit("plan", "session", n, "state", {"at": n}, "1", str(n), None, [ref(key)])
+        commit_checkpoint(memory.scope, memory.fleet, commit)
+        record_step(memory.scope, memory.fleet, Step("plan", str(n), StepStatus.STARTED))
 
 
 def _come_and_go(memory: Memory, clock: ManualClock) -> None:
