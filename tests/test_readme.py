@@ -82,13 +82,16 @@ def test_its_tables_name_every_command_and_setting() -> None:
 
 
 def test_it_names_every_code_that_a_caller_may_meet() -> None:
-    codes = {
-        kind.code
-        for kind in vars(errors).values()
-        if isinstance(kind, type) and issubclass(kind, errors.RetrographError)
-    }
+    codes = {kind.code for kind in kinds(errors.RetrographError)}
     internal = {"INTERNAL", "STORAGE", "CLOCK_BEHIND", "TASK_REFUSED"}
     assert [code for code in codes - internal if f"`{code}`" not in README] == []
+
+
+def kinds(of: type[errors.RetrographError]) -> Iterator[type[errors.RetrographError]]:
+    """All that are `of` that error, wherever they are defined."""
+    yield of
+    for each in of.__subclasses__():
+        yield from kinds(each)
 
 
 def test_its_links_lead_somewhere() -> None:

@@ -43,6 +43,7 @@ PAYLOADS: tuple[Any, ...] = (
     {"a": {"b": [1, 2.5, None, {"c": "d"}]}}, {"": 0}, {"a\u0301": 1, "á": 2}, [[[[[[[[]]]]]]]],
     {"__proto__": 1}, {"x" * 1_000: "y" * 5_000},
 )  # fmt: skip
+VECTORS: tuple[Any, ...] = ([1, 0], [0, 1], "AACAPwAAAAA=", [0, 0], [1e39, 1], [], "AAA", "x")
 FLOATS = (0, 1, 0.5, 0.1, -0.0, 1.0000001, -1, 1e308, 5e-324, 2**70)
 HARMFUL: tuple[Any, ...] = (
     None, True, "", "x", 5, -1, 1.5, 2**31, 2**63, 10**40, [], [[]], {}, {"x": 1}, [None], "\0",
@@ -69,6 +70,8 @@ def scalar(type_: str, name: str, random: Random, known: Known) -> Any:
         "Float": FLOATS,
         "Boolean": (True, False),
         "JSON": PAYLOADS,
+        "Long": IDS if edge else ("0", "0", "1", "2", "3"),
+        "Vector": VECTORS,
         "DateTime": INSTANTS if edge else known["asOf"] + known["at"],
     }
     return random.choice(values[type_])
