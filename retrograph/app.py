@@ -35,6 +35,7 @@ from retrograph.schema.schema import make_schema
 from retrograph.schema.stream_limits import DEFAULT_STREAM_LIMITS, StreamLimits
 from retrograph.schema.websocket import SocketEndpoint
 from retrograph.settings import is_loopback
+from retrograph.storage.nudges import Nudges
 from retrograph.storage.store import Store
 
 WORKERS = 16
@@ -59,6 +60,7 @@ def create_app(  # noqa: PLR0913 (what an application is put together of)
     protection: Protection = DEFAULT_PROTECTION,
     sweep_seconds: float | None = None,
     upcasters: Upcasters = NO_UPCASTERS,
+    redis: str | None = None,
 ) -> Starlette:
     """The application over an open store, which stays the caller's to close.
 
@@ -67,6 +69,8 @@ def create_app(  # noqa: PLR0913 (what an application is put together of)
     machine's own names, and sockets only to its own pages and those of the origins in `http`.
     `protection` limits each operation. Every `sweep_seconds` it does what time brings by itself, if
     no other process does; None: never. `upcasters` bring the payloads of checkpoints up to date.
+    Through the Redis at the URL `redis` processes on one database hear of commits at once; without,
+    or while it is away, by polling.
     """
     schema, trusted = make_schema(), is_loopback if loopback_only else _nobody
     streams = OpenStreams(stream_limits.streams)
@@ -83,7 +87,7 @@ def create_app(  # noqa: PLR0913 (what an application is put together of)
         ],
         middleware=make_middleware(http, trusted if loopback_only else None),
         exception_handlers={HTTPException: refuse_route},
-        lifespan=lambda app: _lifespan(app, store, stream_limits, sweep_seconds),
+        lifespan=lambda app: _lifespan(app, store, stream_limits, sweep_seconds, redis),
     )
     app.state.sockets, app.state.streams = sockets, streams
     app.router.redirect_slashes = False  # routes are exact: a redirected POST loses its body
@@ -129,7 +133,11 @@ def _health(store: Store, tenant_id: int) -> list[Route]:
 
 @asynccontextmanager
 async def _lifespan(
-    app: Starlette, store: Store, limits: StreamLimits, sweep_seconds: float | None
+    app: Starlette,
+    store: Store,
+    limits: StreamLimits,
+    sweep_seconds: float | None,
+    redis: str | None,
 ) -> AsyncIterator[None]:
     workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="retrograph-worker")
     app.state.workers, app.state.bell = workers, Bell(store.listen)
@@ -138,13 +146,30 @@ async def _lifespan(
     if sweep_seconds is not None:
         chores.append(asyncio.create_task(_sweep(app, store, sweep_seconds)))
     try:
-        yield
+        async with _nudged(app, store, redis):
+            yield
     finally:
         await drain(app)
         for chore in chores:
             chore.cancel()
         await asyncio.gather(*chores, return_exceptions=True)
         await asyncio.to_thread(workers.shutdown)
+
+
+@asynccontextmanager
+async def _nudged(app: Starlette, store: Store, redis: str | None) -> AsyncIterator[None]:
+    """Rings for the commits of other processes as soon as they tell, and tells them of ours."""
+    if redis is None:
+        yield
+        return
+    bell: Bell = app.state.bell
+    nudges = Nudges(redis, lambda tenant_id, fleet_id: bell.ring(tenant_id, fleet_id, 0))
+    app.state.nudges, unlisten = nudges, store.listen(nudges.tell)
+    try:
+        yield
+    finally:
+        unlisten()
+        await asyncio.to_thread(nudges.close)
 
 
 async def drain(app: Starlette) -> None:

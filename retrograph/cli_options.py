@@ -44,6 +44,7 @@ _SETTINGS = {
     "max_cost": ("NUMBER", "What one operation may cost."),
     "operation_timeout": ("SECONDS", "How long one operation may take."),
     "sweep_every": ("SECONDS", "How often to look for what has expired; 0 leaves it to others."),
+    "redis": ("URL", "A Redis through which servers hear of each other's commits at once."),
     "introspection": ("SWITCH", "Whether clients may ask for the schema: on or off."),
     "persisted_documents": ("PLACE", "A folder or manifest of the only documents to execute."),
     "upcasters": ("MODULE", "Upcasters for old checkpoints: package.module or module:NAME."),

@@ -42,8 +42,14 @@ SERVING = (
     *("jwt_issuer", "jwt_audience", "jwt_leeway"),
     *("cors_origins", "receive_timeout", "log_level", "graphiql"),
     *("keep_alive", "socket_operations", "caller_streams"),
-    *("max_cost", "operation_timeout", "introspection", "persisted_documents", "sweep_every"),
-    "upcasters",
+    *(
+        "max_cost",
+        "operation_timeout",
+        "introspection",
+        "persisted_documents",
+        "sweep_every",
+    ),
+    *("redis", "upcasters"),
 )
 """The settings of whatever serves."""
 
@@ -196,6 +202,7 @@ def _run(
         protection=protection,
         sweep_seconds=settings.sweep_every or None,
         upcasters=scope.upcasters,
+        redis=settings.redis,
     )
     server = Server(app, limits, receive_seconds=settings.receive_timeout, log_config=None)
     # The server ends well on this signal, then raises it anew: by then, it only ends the process.

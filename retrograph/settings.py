@@ -50,7 +50,8 @@ class Settings:
     `off`. With `persisted_documents`, a folder or a manifest, no others are executed. Streams show
     a sign of life every `keep_alive` seconds, and a WebSocket runs at most `socket_operations`. A
     caller has at most `caller_streams` subscriptions open, and as many WebSockets.
-    What time brings is swept for every `sweep_every` seconds; 0: by others. `upcasters` names a
+    What time brings is swept for every `sweep_every` seconds; 0: by others. Processes on one
+    database hear of each other's commits at once through the Redis at `redis`. `upcasters` names a
     module with functions that bring old payloads of checkpoints to their current versions.
     """
 
@@ -76,6 +77,7 @@ class Settings:
     max_cost: int = MAX_COST
     operation_timeout: int = OPERATION_SECONDS
     sweep_every: int = 10
+    redis: str | None = field(default=None, repr=False)
     introspection: str = "on"
     persisted_documents: str | None = None
     upcasters: str | None = None
@@ -208,6 +210,12 @@ def _place(text: str, origin: str) -> str:
     return text
 
 
+def _redis(text: str, origin: str) -> str:
+    if not text.startswith(("redis://", "rediss://", "unix://")) or not text.partition("://")[2]:
+        raise ConfigurationError(f"{origin} is no URL of a Redis; give one like redis://host:6379.")
+    return text
+
+
 def _seconds(least: int, most: int, text: str, origin: str) -> int:
     if not (text.isascii() and text.isdigit() and least <= int(text[:6]) <= most):
         raise ConfigurationError(f"{origin} is no number of seconds from {least} to {most:,}.")
@@ -263,6 +271,7 @@ _READERS: Mapping[str, Callable[[str, str], object]] = {
     "caller_streams": partial(_number, MAX_STREAMS),
     "max_cost": partial(_number, MAX_MAX_COST),
     "operation_timeout": partial(_seconds, 1, MAX_TIMEOUT),
+    "redis": _redis,
     "sweep_every": partial(_seconds, 0, MAX_TIMEOUT),
     "introspection": _switch,
     "persisted_documents": _words,

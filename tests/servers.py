@@ -164,7 +164,7 @@ def _started(daemon: str, folder: Path, options: tuple[str, ...]) -> MariaDBServ
 
 
 def _launched(daemon: str, folder: Path, options: tuple[str, ...]) -> MariaDBServer:
-    port = _free_port()
+    port = free_port()
     command = [
         daemon,
         "--no-defaults",
@@ -189,7 +189,7 @@ def _spawned(command: list[str], folder: Path) -> subprocess.Popen[bytes]:
         )
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]

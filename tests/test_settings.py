@@ -63,6 +63,7 @@ def test_settings_do_not_change() -> None:
         ("persisted_documents", " "),
         *(("keep_alive", value) for value in ("0", "-1", "1.5", "3601", "x")),
         *(("socket_operations", value) for value in ("", "0", "-1", "10001", "many")),
+        *(("redis", value) for value in ("", "localhost:6379", "http://localhost", "redis://")),
         ("database", ""),
         ("host", " "),
         ("database", "a\0b"),
