@@ -43,9 +43,8 @@ class Nudges:
         self._waiting: dict[tuple[int, int], None] = {}
         self._news = Condition()
         self._closed = Event()
-        self._away = False
-        self.listening = Event()
-        """Is set while Redis is heard."""
+        self.listening, self.away = Event(), Event()
+        """Are set while Redis is heard, and from when it was missed until it is heard again."""
         self._threads = [
             Thread(target=work, name=f"retrograph-nudges-{work.__name__}", daemon=True)
             for work in (self._send, self._listen)
@@ -95,20 +94,19 @@ class Nudges:
             except RedisError as error:
                 self._miss(error)
                 self._closed.wait(SECONDS)
-            finally:
-                self.listening.clear()
 
     def _hear(self) -> None:
-        with self._client.pubsub() as channel:
+        with self._client.pubsub() as channel:  # type: ignore[no-untyped-call]
             channel.subscribe(CHANNEL)
-            while not self._closed.is_set():
-                message = channel.get_message(timeout=SECONDS / 4)
-                if message is None:
-                    continue
-                if message["type"] == "subscribe":
-                    self._arrive()
-                elif message["type"] == "message":
-                    self._take(message["data"])
+            try:
+                while not self._closed.is_set():
+                    message = channel.get_message(timeout=SECONDS / 4)
+                    if message is not None and message["type"] == "subscribe":
+                        self._arrive()
+                    elif message is not None and message["type"] == "message":
+                        self._take(message["data"])
+            finally:
+                self.listening.clear()
 
     def _take(self, data: bytes) -> None:
         try:
@@ -121,16 +119,16 @@ class Nudges:
             self._heard(*fleet)
 
     def _arrive(self) -> None:
-        if self._away:
+        if self.away.is_set():
             _log.warning("Redis is back")
-        self._away = False
+        self.away.clear()
         self.listening.set()
 
     def _miss(self, error: RedisError) -> None:
         """Says once that Redis is away; until it is back, polling finds the commits of others."""
-        if not self._away and not self._closed.is_set():
+        if not self.away.is_set() and not self._closed.is_set():
             _log.warning("Redis is away, so events of other processes come later: %s", error)
-        self._away = True
+        self.away.set()
 
 
 def _client(url: str) -> Redis:
