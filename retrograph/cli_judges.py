@@ -15,7 +15,9 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from http.client import HTTPException
+from http import HTTPStatus
+from http.client import HTTPException, HTTPResponse
+from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,6 +32,8 @@ Ask = Callable[[bytes], bytes]
 
 MAX_ANSWER = 1_000_000
 """Bytes of an answer."""
+_PART = 65_536
+"""Bytes that are read of an answer at once."""
 _NOTE = 500
 """Characters that are kept of what a judge complains of."""
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -119,12 +123,25 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 def _post(url: str, timeout: float, told: bytes) -> bytes:
     opener = urllib.request.build_opener(_NoRedirect)
+    until = monotonic() + timeout  # the socket's own limit is one for each packet
     request = urllib.request.Request(url, told, {"content-type": "application/json"})  # noqa: S310
     try:
         with opener.open(request, timeout=timeout) as response:
-            return bytes(response.read(MAX_ANSWER + 1))
+            if response.status != HTTPStatus.OK:
+                raise Failed(f"{url}: HTTP status {response.status}, and not 200")
+            return _body(response, timeout, until)
     except (OSError, HTTPException, ValueError) as error:
         raise Failed(f"{url}: {error}") from error
+
+
+def _body(response: HTTPResponse, timeout: float, until: float) -> bytes:
+    """What is answered, or as much of it as shows that it is too long."""
+    found = bytearray()
+    while len(found) <= MAX_ANSWER and (more := response.read1(_PART)):
+        found += more
+        if monotonic() > until:
+            raise Failed(f"no answer within {timeout:g} seconds")
+    return bytes(found)
 
 
 def _read(answer: bytes) -> dict[str, Any]:

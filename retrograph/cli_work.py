@@ -43,6 +43,7 @@ class Worker:
     stopping: Event = field(default_factory=Event)
     hears: bool = True
     _running: dict[Future[None], TaskRecord] = field(default_factory=dict)
+    _extended_at: float = 0.0
 
     def run(self, *, once: bool) -> None:
         """Works until it is told to stop or, with `once`, until nothing is ready.
@@ -66,17 +67,26 @@ class Worker:
         free = self.concurrency - len(self._running)
         if not free:
             return False
+        if not self._running:
+            self._extended_at = monotonic()
         found = claim_revalidations(self.scope, self.fleet_id, self.name, free, LEASE_SECONDS)
         self._running |= {pool.submit(self._judge, each): each for each in found}
         return bool(found)
 
     def _attend(self) -> None:
-        """Waits for a judgement; where none comes for a while, all leases are extended."""
-        done, _ = wait(self._running, LEASE_SECONDS / 3, FIRST_COMPLETED)
+        """Waits for a judgement, but no longer than until the leases are to be extended."""
+        left = self._extended_at + LEASE_SECONDS / 3 - monotonic()
+        done, _ = wait(self._running, max(left, 0.0), FIRST_COMPLETED)
         for each in done:
             del self._running[each]
             each.result()
-        for task in self._running.values() if not done else ():
+        if monotonic() >= self._extended_at + LEASE_SECONDS / 3:
+            self._extend()
+
+    def _extend(self) -> None:
+        """Extends the leases of all that is being judged, however often others are done."""
+        self._extended_at = monotonic()
+        for task in self._running.values():
             with suppress(TaskRefused):  # it was cancelled: completing it will tell
                 token = task.lease_token or ""
                 extend_lease(self.scope, self.fleet_id, task.id, token, LEASE_SECONDS)

@@ -42,7 +42,7 @@ def arrange(write: Write, fresh: Collection[int], stirred: Collection[int] = ())
     passed_on = open_targets(write.snapshot, fresh)
     ahead = [pair for pair in passed_on if pair[1] not in fresh]
     core = {*fresh, *stirred}
-    region, complete = _walked(write, core, [*between, *ahead])
+    region, complete = _walked(write, core, fresh, [*between, *ahead])
     found = agenda(sorted(region.nodes), _columns(region.edges))
     arranged = _arranged(found, core, ahead)
     return arranged if complete else _with_blockers(write, arranged, [*between, *ahead])
@@ -64,13 +64,18 @@ class _Region:
         self.nodes |= self.frontier
 
 
-def _walked(write: Write, core: set[int], fresh_edges: list[Pair]) -> tuple[_Region, bool]:
+def _walked(
+    write: Write, core: set[int], fresh: Collection[int], fresh_edges: list[Pair]
+) -> tuple[_Region, bool]:
     """The smaller of what leads to the core and what it leads to; whether it is the former.
 
-    What leads to the core holds all edges that enter its components.
+    What leads to the core holds all edges that enter its components.  `fresh_edges` are those out
+    of fresh nodes.
     """
     s = write.snapshot
-    into, out = _by_end(fresh_edges, 1), _by_end(fresh_edges, 0)
+    # A circle may lead back into fresh nodes, whose tasks no statement finds open yet.
+    back_in = open_sources(s, fresh)
+    into, out = _by_end(fresh_edges, 1), _by_end([*fresh_edges, *back_in], 0)
     back, fore = _Region(set(core), set(core)), _Region(set(core), set(core))
     while True:
         if not back.frontier:

@@ -10,13 +10,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from itertools import count
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
 
-from retrograph import cli_work
+from retrograph import cli_judges, cli_work
 from retrograph.cli_judges import command_judge
 from retrograph.cli_work import Worker
 from retrograph.resolvers.scope import Role, Scope
@@ -201,6 +202,19 @@ def test_a_webhook_that_refuses_or_leads_elsewhere_is_an_error(graph: Path, stat
     assert len(sent) == 1
 
 
+def test_a_webhook_that_answers_with_another_status_than_200_does_not_judge(graph: Path) -> None:
+    with webhook(201, b'{"outcome": "VERIFIED"}') as (url, _):
+        assert "HTTP status 201" in work(graph, "--url", url).stdout
+
+
+def test_a_webhook_has_its_time_for_the_whole_of_its_answer(
+    monkeypatch: pytest.MonkeyPatch, graph: Path
+) -> None:
+    monkeypatch.setattr(cli_judges, "monotonic", count(step=61).__next__)
+    with webhook(200, b'{"outcome": "VERIFIED"}') as (url, _):
+        assert "no answer within 60 seconds" in work(graph, "--url", url).stdout
+
+
 @pytest.mark.parametrize("words", [(), ("--exec", "true", "--url", "http://x")])
 def test_exactly_one_judge_is_named(graph: Path, words: tuple[str, ...]) -> None:
     done = work(graph, *words)
@@ -261,6 +275,32 @@ def test_a_lease_lasts_as_long_as_the_judgement(
     Worker(memory.scope, 1, "w", ask, 1, told.append).run(once=True)
     assert told == ["VERIFIED b"]
     assert task().status is TaskStatus.VERIFIED
+
+
+def test_a_lease_lasts_though_other_judgements_end_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, store: Store
+) -> None:
+    monkeypatch.setattr(cli_work, "LEASE_SECONDS", 3600)
+    monkeypatch.setattr(cli_work, "monotonic", count(step=1200).__next__)
+    memory = Memory(Scope(store, 1, None, frozenset(Role)))
+    memory.plant("a", "slow", "b", "c")
+    memory.link("a DERIVED_FROM slow", "a DERIVED_FROM b", "a DERIVED_FROM c")
+    memory.fell("a")
+
+    def leased_until() -> int | None:
+        return list_tasks(memory.scope, 1, None, None, 1).rows[0].due_at
+
+    def ask(told: bytes) -> bytes:
+        if json.loads(told)["node"]["key"] == "slow":
+            before, until = leased_until(), time.monotonic() + PATIENCE
+            while leased_until() == before:
+                assert time.monotonic() < until
+                time.sleep(0.01)
+        return b'{"outcome": "VERIFIED"}'
+
+    told: list[str] = []
+    Worker(memory.scope, 1, "w", ask, 2, told.append).run(once=True)
+    assert sorted(told) == ["VERIFIED b", "VERIFIED c", "VERIFIED slow"]
 
 
 def test_a_judgement_that_comes_too_late_is_told_and_changes_nothing(

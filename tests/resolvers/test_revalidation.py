@@ -324,6 +324,19 @@ def test_a_pin_ends_the_task_and_letting_go_opens_another(line: Work) -> None:
     assert line.open()["a"].id != mine.id
 
 
+def test_what_closes_a_circle_with_open_tasks_is_ready_together_with_them(
+    memory: Memory, work: Work
+) -> None:
+    memory.plant("root", "x", "y")
+    memory.plant("late", pinned=True)
+    memory.link("root DERIVED_FROM x", "x DERIVED_FROM y", "y DERIVED_FROM x")
+    memory.link("x DERIVED_FROM late", "y DERIVED_FROM late", "late DERIVED_FROM x")
+    memory.fell("root")
+    assert work.stand() == {"x": "READY", "y": "READY"}
+    pin_node(memory.scope, 1, ref("late"), pinned=False)
+    assert work.stand() == {"x": "READY", "y": "READY", "late": "READY"}
+
+
 def test_a_repair_opens_tasks_of_all_that_is_unhealthy_and_rests_on_the_node(
     memory: Memory, work: Work
 ) -> None:
