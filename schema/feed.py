@@ -169,12 +169,20 @@ class Following:
             batch = self._feed.batch(self._number)
             if batch:
                 self._number += len(batch)
-                self._taken = batch[-1].position
-                return [each.payload for each in batch]
-            if batch is None or self._feed.over:
+                fresh = self._fresh(batch)
+                if fresh:
+                    return fresh
+            elif batch is None or self._feed.over:
                 break
-            await self._ear.wait()
+            else:
+                await self._ear.wait()
         return ()
+
+    def _fresh(self, batch: Sequence[Told]) -> list[bytes]:
+        """What the follower hasn't had: reading alone, it may have come farther than the feed."""
+        fresh = [each.payload for each in batch if each.position > self._taken]
+        self._taken = max(self._taken, batch[-1].position)
+        return fresh
 
 
 def _position(told: Told) -> Position:

@@ -56,6 +56,21 @@ def test_followers_get_their_turn_in_the_midst_of_many_events(
     assert [place for place, turn in enumerate(turns) if turn] == [63, 127, 128]
 
 
+def test_who_has_come_farther_than_the_feed_is_told_nothing_twice() -> None:
+    """It read the database while others were still working the same events out."""
+
+    async def follow() -> list[bytes]:
+        feed = Feed((0, 0), lambda: 10_000)
+        ear: Any = SimpleNamespace(stopped=lambda: False, clear=lambda: None)
+        way = Following(feed, (3, 0), ear, lambda: False)
+        for at in range(1, 6):
+            feed.reading.position = (at, 0)
+            feed.tell(b"%d" % at)
+        return list(await way.take())
+
+    assert asyncio.run(follow()) == [b"4", b"5"]
+
+
 def test_a_batch_holds_no_more_than_a_buffer_takes() -> None:
     async def fill() -> list[int]:
         feed, sizes = Feed((0, 0), lambda: 100 * BATCH_BYTES), []
