@@ -16,6 +16,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
 
+from retrograph.metrics import CONTENT_TYPE, exposition
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.sweep import Sweeper
 from retrograph.rules.errors import StorageError
@@ -83,6 +84,7 @@ def create_app(  # noqa: PLR0913 (what an application is put together of)
             Route("/graphql", answer, methods=["GET", "POST"]),
             WebSocketRoute("/graphql", sockets),
             *_health(store, tenant_id),
+            _metrics(store),
             *(page_routes() if http.graphiql else ()),
         ],
         middleware=make_middleware(http, trusted if loopback_only else None),
@@ -129,6 +131,17 @@ def _health(store: Store, tenant_id: int) -> list[Route]:
         return json_response({"status": "ready"})
 
     return [Route("/health/live", live), Route("/health/ready", ready)]
+
+
+def _metrics(store: Store) -> Route:
+    async def metrics(request: Request) -> Response:
+        try:
+            told = await _in_worker(request.app, exposition, store)
+        except StorageError as error:
+            return error_response(Refused(503, error.message, error.code))
+        return Response(told, headers={"content-type": CONTENT_TYPE})
+
+    return Route("/metrics", metrics)
 
 
 @asynccontextmanager

@@ -17,8 +17,10 @@ from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse
+from subprocess import PIPE
+from threading import Thread
 from time import monotonic
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 import orjson
@@ -32,6 +34,7 @@ Ask = Callable[[bytes], bytes]
 
 MAX_ANSWER = 1_000_000
 """Bytes of an answer."""
+_TOO_LONG = f"the answer has more than {MAX_ANSWER:,} bytes"
 _PART = 65_536
 """Bytes that are read of an answer at once."""
 _NOTE = 500
@@ -84,16 +87,17 @@ def failed(task: TaskRecord, why: str) -> Completion:
 
 
 def _run(words: list[str], timeout: float, told: bytes) -> bytes:
-    pipe = subprocess.PIPE
+    deadline = monotonic() + timeout
     try:
         # A session of its own: what interrupts us leaves it its time to end.
         program = subprocess.Popen(  # noqa: S603 (whoever starts us says what to run)
-            words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+            words, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
         )
     except (OSError, ValueError) as error:
         raise Failed(f"{words[0]} can't be started: {error}") from error
     try:
-        answer, complaint = program.communicate(told, timeout)
+        answer, complaint = _talk(program, told, deadline)
+        program.wait(max(0, deadline - monotonic()))
     except subprocess.TimeoutExpired as error:
         raise Failed(f"no answer within {timeout:g} seconds") from error
     finally:
@@ -102,6 +106,48 @@ def _run(words: list[str], timeout: float, told: bytes) -> bytes:
         last = complaint.decode(errors="replace")[-_NOTE:]
         raise Failed(f"exit code {program.returncode}: {last}")
     return answer
+
+
+def _talk(program: subprocess.Popen[bytes], told: bytes, deadline: float) -> tuple[bytes, bytes]:
+    """All that a program answers, and the end of what it complains of."""
+    if program.stdin is None or program.stdout is None or program.stderr is None:
+        raise ValueError("a judge is talked to through pipes")
+    answer = _Drain(program.stdout, MAX_ANSWER + 1, last=False)
+    complaint = _Drain(program.stderr, _PART, last=True)
+    threads = Thread(target=_tell, args=(program.stdin, told), daemon=True), answer, complaint
+    for thread in threads:
+        thread.start()
+    for thread in threads[1:]:
+        thread.join(max(0, deadline - monotonic()))
+        if len(answer.kept) > MAX_ANSWER:
+            raise Failed(_TOO_LONG)
+        if thread.is_alive():
+            raise subprocess.TimeoutExpired(program.args, 0)
+    return answer.kept, complaint.kept
+
+
+def _tell(stream: IO[bytes], told: bytes) -> None:
+    """To a program that reads it or not."""
+    with suppress(OSError), stream:
+        stream.write(told)
+
+
+class _Drain(Thread):
+    """Reads a stream to its end, or until it has `most` bytes: the first ones, or the last."""
+
+    def __init__(self, stream: IO[bytes], most: int, *, last: bool) -> None:
+        super().__init__(daemon=True)
+        self.kept = b""
+        self._number, self._most, self._last = stream.fileno(), most, last
+
+    def run(self) -> None:
+        with suppress(OSError):
+            while part := os.read(self._number, _PART):
+                self.kept += part
+                if self._last:
+                    self.kept = self.kept[-self._most :]
+                elif len(self.kept) >= self._most:
+                    return
 
 
 def _end(program: subprocess.Popen[bytes]) -> None:
@@ -146,7 +192,7 @@ def _body(response: HTTPResponse, timeout: float, until: float) -> bytes:
 
 def _read(answer: bytes) -> dict[str, Any]:
     if len(answer) > MAX_ANSWER:
-        raise Failed(f"the answer has more than {MAX_ANSWER:,} bytes")
+        raise Failed(_TOO_LONG)
     try:
         found = orjson.loads(answer)
     except orjson.JSONDecodeError as error:

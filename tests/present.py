@@ -149,7 +149,9 @@ class Present:
             return None
         if before.pinned != after.pinned:
             return before
-        return replace(before, pinned=now.pinned)
+        # A pin keeps the stored state; without one it is what cascades had left.
+        kept = now.stored if now.pinned else before.projected
+        return replace(before, stored=kept, pinned=now.pinned)
 
     def _later_causes(self, done: Done, given: dict[int, State]) -> list[Edge]:
         return [

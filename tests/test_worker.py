@@ -120,9 +120,10 @@ def test_it_judges_until_nothing_is_ready_dependencies_first(graph: Path, tmp_pa
         (answering(outcome="VERIFIED", evidence=[1]), "Give a string"),
         (answering(outcome="ERROR", note="the model is down"), "the model is down"),
         (python("print('x' * 2_000_000)"), "more than 1,000,000 bytes"),
+        (python("while True: print('x' * 9_999)"), "more than 1,000,000 bytes"),
         ("/nowhere/to/be/found", "can't be started"),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_what_is_no_judgement_is_an_error_with_a_note(graph: Path, judge: str, note: str) -> None:
     done = work(graph, "--exec", judge)
