@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
-from starlette.routing import Route, WebSocketRoute
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from retrograph.metrics import CONTENT_TYPE, exposition
 from retrograph.resolvers.scope import Role, Scope
@@ -78,14 +78,10 @@ def create_app(  # noqa: PLR0913 (what an application is put together of)
     find_caller = _caller_finder(store, tenant_id, identify, protection, streams, upcasters)
     endpoint = HttpEndpoint(schema, find_caller, http.receive_seconds, stream_limits)
     sockets = SocketEndpoint(schema, find_caller, trusted, stream_limits, http.cors_origins)
-    answer = with_page(endpoint.answer) if http.graphiql else endpoint.answer
     app = Starlette(
         routes=[
-            Route("/graphql", answer, methods=["GET", "POST"]),
-            WebSocketRoute("/graphql", sockets),
-            *_health(store, tenant_id),
-            _metrics(store),
-            *(page_routes() if http.graphiql else ()),
+            *_of_callers(endpoint, sockets, page=http.graphiql),
+            *_of_monitors(store, tenant_id),
         ],
         middleware=make_middleware(http, trusted if loopback_only else None),
         exception_handlers={HTTPException: refuse_route},
@@ -119,7 +115,16 @@ def _caller_finder(
     return find_caller
 
 
-def _health(store: Store, tenant_id: int) -> list[Route]:
+def _of_callers(endpoint: HttpEndpoint, sockets: SocketEndpoint, *, page: bool) -> list[BaseRoute]:
+    answer = with_page(endpoint.answer) if page else endpoint.answer
+    return [
+        Route("/graphql", answer, methods=["GET", "POST"]),
+        WebSocketRoute("/graphql", sockets),
+        *(page_routes() if page else ()),
+    ]
+
+
+def _of_monitors(store: Store, tenant_id: int) -> list[Route]:
     async def live(_: Request) -> Response:
         return json_response({"status": "live"})
 
@@ -130,7 +135,7 @@ def _health(store: Store, tenant_id: int) -> list[Route]:
             return error_response(Refused(503, error.message, error.code))
         return json_response({"status": "ready"})
 
-    return [Route("/health/live", live), Route("/health/ready", ready)]
+    return [Route("/health/live", live), Route("/health/ready", ready), _metrics(store)]
 
 
 def _metrics(store: Store) -> Route:
