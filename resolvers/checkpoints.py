@@ -9,13 +9,15 @@ from retrograph.resolvers.retained import check_retained
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.errors import InvalidInput
 from retrograph.rules.limits import MAX_KEY_LENGTH, check_first, check_text
-from retrograph.storage.checkpoint_records import CheckpointRecord
+from retrograph.storage.checkpoint_records import CheckpointRecord, ExecutionRecord
 from retrograph.storage.checkpoints import (
     NamedPlace,
     checkpoint_at,
     checkpoints_then,
+    committed_by_then,
     page_checkpoints,
 )
+from retrograph.storage.executions import page_executions
 from retrograph.storage.records import Page
 
 
@@ -52,6 +54,42 @@ def stored_checkpoint(
         return found
 
 
+def get_committed(
+    scope: Scope, fleet_id: int, execution_id: str, token: str, at: int | None = None
+) -> CheckpointRecord | None:
+    """The checkpoint that a token has committed; None where it has committed none.
+
+    In the current version of its schema.  Raises what `get_checkpoint` does; `CheckpointRemoved`
+    where retention may have taken it.
+    """
+    check_execution(execution_id)
+    check_text(token, ("idempotencyToken",), MAX_KEY_LENGTH)
+    with scope.snapshot(fleet_id, at) as snapshot:
+        found = committed_by_then(snapshot, execution_id, token)
+        if found is None:
+            check_retained(snapshot, execution_id)
+            return None
+    return _upcast(scope, found)
+
+
+def list_executions(
+    scope: Scope,
+    fleet_id: int,
+    key_prefix: str | None,
+    first: int,
+    after: int | None = None,
+    at: int | None = None,
+) -> Page[ExecutionRecord]:
+    """A page of a fleet's executions in the order of their beginnings, behind a number.
+
+    Those whose names begin with `key_prefix`, or all.
+    """
+    check_prefix(key_prefix)
+    check_first(first)
+    with scope.snapshot(fleet_id, at) as snapshot:
+        return page_executions(snapshot, key_prefix, first, after)
+
+
 def list_checkpoints(
     scope: Scope,
     fleet_id: int,
@@ -84,6 +122,12 @@ def load_checkpoints_then(
 def check_execution(execution_id: str) -> None:
     """The name of an execution is a text of a key's length at most."""
     check_text(execution_id, ("executionId",), MAX_KEY_LENGTH)
+
+
+def check_prefix(prefix: str | None) -> None:
+    """The beginning of a name or a key, which may be empty."""
+    if prefix is not None:
+        check_text(prefix, ("keyPrefix",), MAX_KEY_LENGTH, required=False)
 
 
 def check_sequence(sequence: int | None) -> None:

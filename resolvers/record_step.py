@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from retrograph.resolvers.checkpoints import check_execution
+from retrograph.resolvers.checkpoints import check_execution, check_prefix
 from retrograph.resolvers.commit_checkpoint import check_names
 from retrograph.resolvers.retained import check_retained
 from retrograph.resolvers.scope import Scope
@@ -14,6 +14,7 @@ from retrograph.rules.errors import InvalidInput
 from retrograph.rules.limits import check_first
 from retrograph.storage.checkpoint_records import Standing, StepRecord, StepReport, StepStatus
 from retrograph.storage.executions import find_standing, open_execution
+from retrograph.storage.filters import StepFilter
 from retrograph.storage.records import Page
 from retrograph.storage.steps import enter_step, finish_step, page_steps, step_by_key
 from retrograph.storage.write import Write
@@ -73,19 +74,20 @@ def list_steps(
     scope: Scope,
     fleet_id: int,
     execution_id: str,
-    sequence: int | None,
+    filter: StepFilter,
     first: int,
     after: int | None = None,
     at: int | None = None,
 ) -> Page[StepRecord]:
     """A page of the steps of an execution in the order of their starts, behind an ordinal.
 
-    Those of one checkpoint, or all.  Raises `CheckpointRemoved` for an execution that was purged.
+    Those that pass the filter.  Raises `CheckpointRemoved` for an execution that was purged.
     """
     check_execution(execution_id)
+    check_prefix(filter.key_prefix)
     check_first(first)
     with scope.snapshot(fleet_id, at) as s:
-        page = page_steps(s, execution_id, sequence, first, after)
+        page = page_steps(s, execution_id, filter, first, after)
         if not page.rows and after is None:
             check_retained(s, execution_id, 2**63 - 1)
         return page

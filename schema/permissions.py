@@ -22,6 +22,7 @@ PERMISSIONS: Mapping[str, Roles | None] = {
     "Query.decisions": READERS,
     "Query.edges": READERS,
     "Query.events": READERS,
+    "Query.executions": READERS,
     "Query.invalidationRun": READERS,
     "Query.invalidationRuns": READERS,
     "Query.neighbourhood": READERS,

@@ -56,6 +56,17 @@ class Standing:
     hash: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ExecutionRecord:
+    """An execution at `as_of`: its number in storage, its name, and its head's sequence (or 0)."""
+
+    id: int
+    key: str
+    created_at: int
+    sequence: int
+    as_of: int
+
+
 class StepStatus(IntEnum):
     """Where a step stands; what has finished is final."""
 

@@ -16,6 +16,7 @@ from sqlalchemy.types import Text
 from retrograph.rules.checkpoint import Link, checkpoint_hash
 from retrograph.rules.checkpoint_errors import CheckpointDamaged
 from retrograph.rules.limits import MAX_ID
+from retrograph.storage.aside import aside
 from retrograph.storage.checkpoint_records import CheckpointRecord, NewCheckpoint, Standing
 from retrograph.storage.driven import drive
 from retrograph.storage.executions import execution_called
@@ -87,6 +88,12 @@ def checkpoint_at(s: Snapshot, key: str, sequence: int | None = None) -> Checkpo
 def committed_with(s: Snapshot, execution: int, key: str, token: str) -> CheckpointRecord | None:
     """The checkpoint of an execution, called `key`, that was committed with a token."""
     rows = fetch(s, _with_token, execution=execution, token=token)
+    return _checked(s, key, rows[0]) if rows else None
+
+
+def committed_by_then(s: Snapshot, key: str, token: str) -> CheckpointRecord | None:
+    """The same of the execution called `key` at the instant, if it was committed by then."""
+    rows = fetch(s, _with_token_then, key=key, token=token)
     return _checked(s, key, rows[0]) if rows else None
 
 
@@ -192,6 +199,16 @@ def _with_token(frame: Frame) -> Executable:  # noqa: ARG001 (of the present)
         checkpoint.c.execution_id == bindparam("execution"),
         has_key(checkpoint.c.token, bindparam("token", type_=Text)),
         *within_scope(checkpoint),
+    )
+
+
+@prepared
+def _with_token_then(frame: Frame) -> Executable:  # noqa: ARG001 (the same in every frame)
+    return select(*_COLUMNS).where(
+        checkpoint.c.execution_id == execution_called(),
+        has_key(checkpoint.c.token, bindparam("token", type_=Text)),
+        *within_scope(checkpoint),
+        aside(checkpoint.c.committed_at) <= INSTANT,
     )
 
 

@@ -6,6 +6,7 @@ A name may be used again once its execution was deleted, so at any instant it me
 from __future__ import annotations
 
 from sqlalchemy import (
+    ColumnElement,
     Executable,
     ScalarSelect,
     and_,
@@ -20,9 +21,14 @@ from sqlalchemy import (
 from sqlalchemy.types import Text
 
 from retrograph.rules.limits import MIN_ID
-from retrograph.storage.checkpoint_records import Standing
+from retrograph.storage.aside import aside
+from retrograph.storage.checkpoint_records import ExecutionRecord, Standing
+from retrograph.storage.filters import after_prefix
 from retrograph.storage.has_key import has_key
+from retrograph.storage.pages import page_of
 from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
+from retrograph.storage.records import Page
+from retrograph.storage.same_text import has_prefix
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.stored_text import stored_text
 from retrograph.storage.tables import checkpoint, execution, execution_step
@@ -34,14 +40,13 @@ KEY = "key"
 
 def execution_called() -> ScalarSelect[int]:
     """The number of the execution that the parameter `KEY` names at the instant."""
-    gone = execution.c.deleted_at
     return (
         select(execution.c.id)
         .where(
             *scoped(execution),
             has_key(execution.c.key, bindparam(KEY, type_=Text)),
             execution.c.created_at <= INSTANT,
-            or_(gone.is_(None), gone > INSTANT),
+            _not_gone(),
         )
         .order_by(execution.c.created_at.desc())
         .limit(1)
@@ -53,6 +58,21 @@ def execution_names(s: Snapshot, rows: int, after: int | None) -> list[tuple[int
     """The numbers and names of the executions of the present, by number, behind a number."""
     found = fetch(s, _names, after=MIN_ID if after is None else after, rows=rows)
     return [(number, name) for number, name in found]
+
+
+def page_executions(
+    s: Snapshot, prefix: str | None, first: int, after: int | None
+) -> Page[ExecutionRecord]:
+    """The executions that were there at the instant, by number, behind a number.
+
+    Those whose names begin with `prefix`, or all.
+    """
+    following = None if prefix is None else after_prefix(prefix)
+    values = {"least_key": prefix, "next_key": following}
+    given = {name: value for name, value in values.items() if value is not None}
+    behind = MIN_ID if after is None else after
+    rows = fetch(s, _list, frozenset(given), **given, after=behind, rows=first + 1)
+    return page_of(s, [_execution(s, *row) for row in rows], first)
 
 
 def find_standing(s: Snapshot, key: str) -> Standing | None:
@@ -103,6 +123,41 @@ def end_execution(write: Write, number: int, by: str, reason: str, *, purge: boo
 def is_purged(s: Snapshot, key: str) -> bool:
     """Whether the rows of the execution called `key` at the instant have gone for good since."""
     return bool(fetch(s, _purged, key=key))
+
+
+def _execution(s: Snapshot, id: int, key: str, began: int, head: int | None) -> ExecutionRecord:
+    return ExecutionRecord(id, key, began, head or 0, s.instant)
+
+
+def _not_gone() -> ColumnElement[bool]:
+    gone = execution.c.deleted_at
+    return or_(gone.is_(None), gone > INSTANT)
+
+
+@prepared
+def _list(frame: Frame, given: frozenset[str]) -> Executable:  # noqa: ARG001
+    """Driven by the range of names where one is given: it leads to fewer than the order does."""
+    least, following = (bindparam(name, type_=Text) for name in ("least_key", "next_key"))
+    prefixed = has_prefix(execution.c.key, least, following if "next_key" in given else None)
+    named = "least_key" in given
+    number = aside(execution.c.id) if named else execution.c.id
+    newest = (
+        select(func.max(checkpoint.c.sequence))
+        .where(
+            checkpoint.c.execution_id == execution.c.id,
+            *within_scope(checkpoint),
+            checkpoint.c.committed_at <= INSTANT,
+        )
+        .correlate(execution)
+        .scalar_subquery()
+    )
+    return (
+        select(execution.c.id, execution.c.key, execution.c.created_at, newest)
+        .where(*scoped(execution), number > bindparam("after"), *([prefixed] if named else []))
+        .where(aside(execution.c.created_at) <= INSTANT, _not_gone())
+        .order_by(execution.c.id)
+        .limit(bindparam("rows"))
+    )
 
 
 @prepared

@@ -1,4 +1,4 @@
-"""What lists of nodes, edges, runs and tasks may be narrowed down to: None leaves a matter open."""
+"""What lists of nodes, edges and the like may be narrowed down to: None leaves a matter open."""
 
 from __future__ import annotations
 
@@ -50,6 +50,14 @@ class TaskFilter:
 
     status: frozenset[TaskStatus] | None = None
     node_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepFilter:
+    """Steps of one checkpoint; `key_prefix` as that of nodes."""
+
+    sequence: int | None = None
+    key_prefix: str | None = None
 
 
 def after_prefix(prefix: str) -> str | None:

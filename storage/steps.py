@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Executable, bindparam, func, insert, select, update
+from sqlalchemy import ColumnElement, Executable, bindparam, func, insert, select, update
 from sqlalchemy.types import Text
 
+from retrograph.storage.aside import aside
 from retrograph.storage.checkpoint_records import StepRecord, StepReport, StepStatus
 from retrograph.storage.executions import execution_called
+from retrograph.storage.filters import StepFilter, after_prefix
 from retrograph.storage.has_key import has_key
 from retrograph.storage.pages import page_of
 from retrograph.storage.payload_codec import pack, unpack
 from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, within_scope
 from retrograph.storage.records import Page
+from retrograph.storage.same_text import has_prefix
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import execution_step as step
 from retrograph.storage.write import Write
@@ -66,22 +69,34 @@ def step_by_key(s: Snapshot, execution: int, name: str, key: str) -> StepRecord 
 
 
 def page_steps(
-    s: Snapshot, name: str, sequence: int | None, first: int, after: int | None
+    s: Snapshot, name: str, filter: StepFilter, first: int, after: int | None
 ) -> Page[StepRecord]:
     """The steps of the execution called `name` as of the instant, in the order of their starts.
 
-    Those that belong to a checkpoint, or all; after an ordinal.
+    Those that pass the filter, after an ordinal.
     """
+    values = _values(filter)
     rows = fetch(
         s,
         _page,
-        sequence is not None,
+        frozenset(values),
+        **values,
         key=name,
-        sequence=sequence,
         after=0 if after is None else after,
         rows=first + 1,
     )
     return page_of(s, [_record(s, name, row) for row in rows], first)
+
+
+def _values(filter: StepFilter) -> dict[str, object]:
+    """The parameters for what the filter gives; their names name the conditions, too."""
+    prefix = filter.key_prefix
+    values = {
+        "sequence": filter.sequence,
+        "least_key": prefix,
+        "next_key": None if prefix is None else after_prefix(prefix),
+    }
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _outcome(write: Write, report: StepReport) -> dict[str, object]:
@@ -124,13 +139,23 @@ def _by_key(frame: Frame) -> Executable:  # noqa: ARG001
 
 
 @prepared
-def _page(frame: Frame, chosen: bool) -> Executable:  # noqa: ARG001
-    listed = select(*_COLUMNS).where(
-        step.c.execution_id == execution_called(),
-        *within_scope(step),
-        step.c.started_at <= INSTANT,
-        step.c.ordinal > bindparam("after"),
+def _page(frame: Frame, given: frozenset[str]) -> Executable:  # noqa: ARG001
+    """Driven by the range of keys where one is given: it leads to fewer than the order does."""
+    order = aside(step.c.ordinal) if "least_key" in given else step.c.ordinal
+    least, following = (bindparam(name, type_=Text) for name in ("least_key", "next_key"))
+    conditions: dict[str, ColumnElement[bool]] = {
+        "sequence": step.c.sequence == bindparam("sequence"),
+        "least_key": has_prefix(step.c.key, least, following if "next_key" in given else None),
+    }
+    return (
+        select(*_COLUMNS)
+        .where(
+            step.c.execution_id == execution_called(),
+            *within_scope(step),
+            step.c.started_at <= INSTANT,
+            order > bindparam("after"),
+            *(condition for name, condition in conditions.items() if name in given),
+        )
+        .order_by(step.c.ordinal)
+        .limit(bindparam("rows"))
     )
-    if chosen:
-        listed = listed.where(step.c.sequence == bindparam("sequence"))
-    return listed.order_by(step.c.ordinal).limit(bindparam("rows"))

@@ -10,7 +10,7 @@
 
 `AsyncClient` is the same, awaited. It imports nothing of the server's but plain rules.
 
-values ── documents, jobs, work   what is asked and what it gives: an `Operation` each
+values ── documents, jobs, work, executions   what is asked and what it gives: an `Operation` each
 exchange, feed              HTTP and the subscription without input or output; `retry` says when
 sync, asynchronous          what waits
 errors                      what can go wrong
@@ -25,10 +25,11 @@ except ModuleNotFoundError as missing:
         "The client needs httpx. Install it: pip install 'retrograph[client]'", name="httpx"
     ) from missing
 
-from retrograph.client import jobs, work
+from retrograph.client import executions, jobs, work
 from retrograph.client.asynchronous import AsyncClient
 from retrograph.client.errors import (
     ApiError,
+    CheckpointConflict,
     ClientError,
     Forbidden,
     IdempotencyKeyReused,
@@ -43,8 +44,10 @@ from retrograph.client.errors import (
     RunNotRevertible,
     RunTooLarge,
     ScheduleSettled,
+    StepKeyReused,
     TaskCancelled,
     TaskClosed,
+    TokenReused,
     TooComplex,
     TooManyStreams,
     Unauthenticated,
@@ -60,6 +63,7 @@ from retrograph.client.values import Event, Node, NodeInput, Preview, Run, Task
 __all__ = [
     "ApiError",
     "AsyncClient",
+    "CheckpointConflict",
     "Client",
     "ClientError",
     "Event",
@@ -82,15 +86,18 @@ __all__ = [
     "RunNotRevertible",
     "RunTooLarge",
     "ScheduleSettled",
+    "StepKeyReused",
     "Task",
     "TaskCancelled",
     "TaskClosed",
+    "TokenReused",
     "TooComplex",
     "TooManyStreams",
     "Unauthenticated",
     "Unavailable",
     "Unreachable",
     "VersionConflict",
+    "executions",
     "jobs",
     "work",
 ]

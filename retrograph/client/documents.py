@@ -17,6 +17,11 @@ fragment TaskFields on RevalidationTask {
   standingSupporters { ...NodeFields } evidence { uri note }
 }
 """
+_CHECKPOINT = """
+fragment CheckpointFields on Checkpoint {
+  executionId sessionId sequence stateNode payload schemaVersion idempotencyToken hash committedAt
+}
+"""
 _FAILURE = """
 fragment Failure on UserError {
   code message path
@@ -140,6 +145,83 @@ mutation Repair($input: RepairNodeInput!) {{
 }}
 {_FAILURE}{_NODE}"""
 
+COMMIT = f"""
+mutation Commit($input: CommitCheckpointInput!) {{
+  commitCheckpoint(input: $input) {{
+    __typename
+    ... on CheckpointCommitted {{ checkpoint {{ sequence hash }} }}
+    ... on CheckpointConflict {{ head {{ sequence hash }} }}
+    ...Failure
+  }}
+}}
+{_FAILURE}{_NODE}"""
+
+CHECKPOINT = f"""
+query OneCheckpoint($fleet: ID!, $execution: String!, $sequence: Long, $token: String) {{
+  checkpoint(
+    fleetId: $fleet, executionId: $execution, sequence: $sequence, idempotencyToken: $token
+  ) {{ ...CheckpointFields }}
+}}
+{_CHECKPOINT}"""
+
+CHECKPOINTS = f"""
+query Checkpoints($fleet: ID!, $execution: String!, $before: Long, $first: Int!) {{
+  checkpoints(fleetId: $fleet, executionId: $execution, before: $before, first: $first) {{
+    nodes {{ ...CheckpointFields }}
+  }}
+}}
+{_CHECKPOINT}"""
+
+EXECUTIONS = """
+query Executions($fleet: ID!, $prefix: String, $first: Int!, $after: String) {
+  executions(fleetId: $fleet, keyPrefix: $prefix, first: $first, after: $after) {
+    nodes { executionId }
+    pageInfo { hasNextPage endCursor }
+  }
+}
+"""
+
+STEPS = """
+query Steps($fleet: ID!, $execution: String!, $prefix: String, $first: Int!, $after: String) {
+  steps(
+    fleetId: $fleet, executionId: $execution, keyPrefix: $prefix, first: $first, after: $after
+  ) {
+    nodes { key name status result }
+    pageInfo { hasNextPage endCursor }
+  }
+}
+"""
+
+RECORD_STEP = f"""
+mutation RecordStep($input: RecordStepInput!) {{
+  recordStep(input: $input) {{
+    __typename
+    ... on StepRecorded {{ replayed }}
+    ...Failure
+  }}
+}}
+{_FAILURE}{_NODE}"""
+
+RETAIN = f"""
+mutation Retain($input: RetainCheckpointsInput!) {{
+  retainCheckpoints(input: $input) {{
+    __typename
+    ... on CheckpointsRetained {{ removed }}
+    ...Failure
+  }}
+}}
+{_FAILURE}{_NODE}"""
+
+DELETE_EXECUTION = f"""
+mutation DeleteExecution($input: DeleteExecutionInput!) {{
+  deleteExecution(input: $input) {{
+    __typename
+    ... on ExecutionDeleted {{ instant }}
+    ...Failure
+  }}
+}}
+{_FAILURE}{_NODE}"""
+
 EVENTS_SO_FAR = """
 query EventsSoFar($fleet: ID!) {
   events(fleetId: $fleet, first: 1) { asOf }
@@ -157,4 +239,5 @@ subscription Events($fleet: ID!, $types: [EventType!], $after: String!) {
 ALL = (
     *(NODE, NODES, PREVIEW, INVALIDATE, PUT_NODES, LINK_NODES, REVERT_RUN, EVENTS_SO_FAR, EVENTS),
     *(CLAIM, EXTEND, COMPLETE, REQUEUE, REPAIR),
+    *(COMMIT, CHECKPOINT, CHECKPOINTS, EXECUTIONS, STEPS, RECORD_STEP, RETAIN, DELETE_EXECUTION),
 )

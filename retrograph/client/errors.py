@@ -21,6 +21,9 @@ ClientError
     ├── RequirementDead       REQUIREMENT_DEAD
     ├── NotDeadLettered       NOT_DEAD_LETTERED
     ├── ScheduleSettled       SCHEDULE_SETTLED
+    ├── CheckpointConflict    CHECKPOINT_CONFLICT; `details["head"]` is the head that was found
+    ├── TokenReused           TOKEN_REUSED
+    ├── StepKeyReused         STEP_KEY_REUSED
     ├── Unavailable           the database can't be used now; queries are tried again first
     └── InternalError         INTERNAL_ERROR; `details["id"]` is in the server's log
 """
@@ -138,6 +141,18 @@ class ScheduleSettled(ApiError):
     """The scheduled invalidation was run, refused or cancelled already."""
 
 
+class CheckpointConflict(ApiError):
+    """The execution's head is not the one that was expected."""
+
+
+class TokenReused(ApiError):
+    """The token has committed something else."""
+
+
+class StepKeyReused(ApiError):
+    """The key names a step with other content."""
+
+
 class Unavailable(ApiError):
     """The server's database can't be used now."""
 
@@ -170,6 +185,11 @@ BY_CODE: Mapping[str, type[ApiError]] = {
     "REQUIREMENT_DEAD": RequirementDead,
     "NOT_DEAD_LETTERED": NotDeadLettered,
     "SCHEDULE_SETTLED": ScheduleSettled,
+    "CHECKPOINT_CONFLICT": CheckpointConflict,
+    "CHECKPOINT_REMOVED": NotFound,
+    "TOKEN_REUSED": TokenReused,
+    "STEP_KEY_REUSED": StepKeyReused,
+    "UNKNOWN_SCHEMA_VERSION": InvalidInput,
     "DATABASE_UNAVAILABLE": Unavailable,
     "DATABASE_LOCKED": Unavailable,
     "INTERNAL_ERROR": InternalError,

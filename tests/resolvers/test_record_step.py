@@ -12,6 +12,7 @@ from retrograph.rules.checkpoint_errors import StepKeyReused
 from retrograph.rules.errors import InvalidInput, NotFound
 from retrograph.rules.limits import MAX_FIRST
 from retrograph.storage.checkpoint_records import StepRecord, StepStatus
+from retrograph.storage.filters import StepFilter
 from tests.clock import ManualClock
 from tests.executions import Execution
 
@@ -22,8 +23,11 @@ def tell(run: Execution, key: str = "pay", status: StepStatus = STARTED, **more:
     return record_step(run.scope, run.fleet, Step(run.name, key, status, **more))
 
 
-def steps(run: Execution, sequence: int | None = None, at: int | None = None) -> list[StepRecord]:
-    return list_steps(run.scope, run.fleet, run.name, sequence, MAX_FIRST, None, at).rows
+def steps(
+    run: Execution, sequence: int | None = None, prefix: str | None = None, at: int | None = None
+) -> list[StepRecord]:
+    filter = StepFilter(sequence, prefix)
+    return list_steps(run.scope, run.fleet, run.name, filter, MAX_FIRST, None, at).rows
 
 
 def test_the_life_of_a_step(run: Execution, shared_clock: ManualClock) -> None:
@@ -88,8 +92,30 @@ def test_steps_come_in_their_order_and_by_their_checkpoint(run: Execution) -> No
         (1, "z", 0), (2, "a", 1), (3, "b ", 2), (4, "b", 2),
     ]  # fmt: skip
     assert [each.key for each in steps(run, 1)] == ["a"]
-    page = list_steps(run.scope, run.fleet, run.name, None, 2, 1)
+    page = list_steps(run.scope, run.fleet, run.name, StepFilter(), 2, 1)
     assert ([each.key for each in page.rows], page.has_next) == (["a", "b "], True)
+
+
+def test_steps_are_found_by_how_their_keys_begin(run: Execution) -> None:
+    run.grow(1)
+    for key in ("pay/2", "pay/1 ", "pa", "pay", "Pay/3", "pay0", "päy/1"):
+        tell(run, key)
+    tell(run, "pay/late", sequence=0)
+    assert [each.key for each in steps(run, None, "pay/")] == ["pay/2", "pay/1 ", "pay/late"]
+    assert [each.key for each in steps(run, 0, "pay/")] == ["pay/late"]
+    assert [each.key for each in steps(run, None, "pay/1 ")] == ["pay/1 "]
+    assert [each.key for each in steps(run, None, "pä")] == ["päy/1"]
+    assert len(steps(run, None, "")) == 8
+    filter = StepFilter(key_prefix="pay/")
+    page = list_steps(run.scope, run.fleet, run.name, filter, 1, 1)
+    assert ([each.key for each in page.rows], page.has_next) == (["pay/1 "], True)
+
+
+@pytest.mark.parametrize("prefix", ["x" * 1_001, "\0"])
+def test_a_beginning_that_no_key_has_is_refused(run: Execution, prefix: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        steps(run, None, prefix)
+    assert caught.value.path == ("keyPrefix",)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from retrograph.rules.chain import Head
 from retrograph.rules.checkpoint_errors import CheckpointConflict, CheckpointRemoved
 from retrograph.rules.errors import InvalidInput, NotFound
 from retrograph.storage.checkpoint_records import StepStatus
+from retrograph.storage.filters import StepFilter
 from retrograph.storage.tables import checkpoint, checkpoint_anchor
 from tests.clock import ManualClock
 from tests.dump import dump_fleet
@@ -187,7 +188,7 @@ def test_a_deleted_execution_leaves_the_present_alone(
     assert done.head.hash == made[1].hash
     assert run.head() is None
     assert run.sequences() == []
-    assert list_steps(run.scope, run.fleet, run.name, None, 50).rows == []
+    assert list_steps(run.scope, run.fleet, run.name, StepFilter(), 50).rows == []
     with pytest.raises(NotFound):
         fault(run)
     assert fault(run, Head(2, made[1].hash)) == (1, "LOST_TAIL")
@@ -195,7 +196,7 @@ def test_a_deleted_execution_leaves_the_present_alone(
     assert then is not None
     assert then.hash == made[1].hash
     assert run.sequences(at) == [2, 1]
-    assert len(list_steps(run.scope, run.fleet, run.name, None, 50, at=at).rows) == 1
+    assert len(list_steps(run.scope, run.fleet, run.name, StepFilter(), 50, at=at).rows) == 1
     with pytest.raises(NotFound):
         delete_it(run)
 
@@ -227,7 +228,7 @@ def test_a_purge_leaves_nothing_but_the_knowledge_of_it(
         with pytest.raises(CheckpointRemoved):
             ask(made[1].committed_at)
     with pytest.raises(CheckpointRemoved):
-        list_steps(run.scope, run.fleet, run.name, None, 50, at=made[1].committed_at)
+        list_steps(run.scope, run.fleet, run.name, StepFilter(), 50, at=made[1].committed_at)
 
 
 @pytest.mark.parametrize("statement", [update(checkpoint).values(codec=1), delete(checkpoint)])

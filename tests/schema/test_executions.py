@@ -32,6 +32,17 @@ STEP = f"""mutation ($input: RecordStepInput!) {{ recordStep(input: $input) {{
 STEPS = """query ($sequence: Long, $after: String, $asOf: DateTime) {
     steps(fleetId: 1, executionId: "run", sequence: $sequence, first: 2, after: $after,
         asOf: $asOf) { nodes { key status result } pageInfo { endCursor hasNextPage } } }"""
+EXECUTIONS = """query ($prefix: String, $after: String) {
+    executions(fleetId: 1, keyPrefix: $prefix, first: 1, after: $after) {
+        nodes { executionId sequence createdAt asOf } pageInfo { endCursor hasNextPage } } }"""
+BY_TOKEN = """query ($token: String!, $sequence: Long, $asOf: DateTime) {
+    checkpoint(fleetId: 1, executionId: "run", idempotencyToken: $token, sequence: $sequence,
+        asOf: $asOf) { hash } }"""
+BELOW = """query ($before: Long, $after: String) {
+    checkpoints(fleetId: 1, executionId: "run", before: $before, first: 2, after: $after) {
+        nodes { sequence } pageInfo { endCursor } } }"""
+PREFIXED = """query ($prefix: String) {
+    steps(fleetId: 1, executionId: "run", keyPrefix: $prefix) { nodes { key } } }"""
 RETAIN = f"""mutation ($input: RetainCheckpointsInput!) {{ retainCheckpoints(input: $input) {{
     {ERROR} ... on CheckpointsRetained {{ instant removed anchor {{ {ANCHOR} }} }} }} }}"""
 DELETE = f"""mutation ($input: DeleteExecutionInput!) {{ deleteExecution(input: $input) {{
@@ -172,3 +183,47 @@ def test_duplicate_keys_are_stored_as_one(served: Served, memory: Memory) -> Non
         payload: {a: 1, a: 2}}) { __typename } }"""
     assert served.ask(twice).code == "GRAPHQL_VALIDATION_FAILED"
     assert commit(served, 0, payload={"a": 2})["checkpoint"]["payload"] == {"a": 2}
+
+
+def test_executions_are_listed_by_page(served: Served, memory: Memory) -> None:
+    for name in ("t/a", "t/b", "u"):
+        Execution(memory.scope, name).grow(2)
+    page = only(served.ask(EXECUTIONS, prefix="t/"))
+    assert [(each["executionId"], each["sequence"]) for each in page["nodes"]] == [("t/a", "2")]
+    assert page["nodes"][0]["createdAt"] < page["nodes"][0]["asOf"]
+    behind = page["pageInfo"]["endCursor"]
+    rest = only(served.ask(EXECUTIONS, prefix="t/", after=behind))
+    assert [each["executionId"] for each in rest["nodes"]] == ["t/b"]
+    assert not rest["pageInfo"]["hasNextPage"]
+    assert served.ask(EXECUTIONS, prefix="u", after=behind).code == "INVALID_CURSOR"
+
+
+def test_a_checkpoint_is_found_by_its_token(served: Served, memory: Memory) -> None:
+    made = Execution(memory.scope).grow(2)
+    assert only(served.ask(BY_TOKEN, token="token 1"))["hash"] == made[0].hash
+    assert only(served.ask(BY_TOKEN, token="none")) is None
+    at = format_instant(made[0].committed_at)
+    assert only(served.ask(BY_TOKEN, token="token 2", asOf=at)) is None
+    both = served.ask(BY_TOKEN, token="token 1", sequence="1")
+    assert (both.code, both.error["extensions"]["path"]) == (
+        "BAD_USER_INPUT",
+        ["idempotencyToken"],
+    )
+
+
+def test_checkpoints_below_a_sequence_are_listed(served: Served, memory: Memory) -> None:
+    Execution(memory.scope).grow(4)
+    page = only(served.ask(BELOW, before="4"))
+    assert [each["sequence"] for each in page["nodes"]] == ["3", "2"]
+    behind = page["pageInfo"]["endCursor"]
+    rest = only(served.ask(BELOW, before="4", after=behind))
+    assert [each["sequence"] for each in rest["nodes"]] == ["1"]
+    assert served.ask(BELOW, before="3", after=behind).code == "INVALID_CURSOR"
+    assert only(served.ask(BELOW, before="1"))["nodes"] == []
+
+
+def test_steps_are_found_by_how_their_keys_begin(served: Served, memory: Memory) -> None:
+    for key in ("a/1", "b/1", "a/2"):
+        tell(served, STEP, key=key, status="SUCCEEDED")
+    found = only(served.ask(PREFIXED, prefix="a/"))["nodes"]
+    assert [each["key"] for each in found] == ["a/1", "a/2"]

@@ -8,6 +8,7 @@ import pytest
 
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.storage import chains, checkpoints, executions, steps
+from retrograph.storage.filters import StepFilter
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.store import Store, open_store
 from tests.clock import ManualClock
@@ -40,6 +41,14 @@ READS: dict[str, tuple[Callable[[Snapshot], object], tuple[str, ...]]] = {
         lambda s: checkpoints.committed_with(s, 1, "run", "t"),
         ("checkpoint_by_token (execution_id=? AND token=?)",),
     ),
+    "a token then": (
+        lambda s: checkpoints.committed_by_then(s, "run", "t"),
+        (NAMED, "checkpoint_by_token (execution_id=? AND token=?)"),
+    ),
+    "executions": (
+        lambda s: executions.page_executions(s, None, 5, 1),
+        ("execution_by_fleet (tenant_id=? AND fleet_id=? AND id>?)", "(execution_id=?"),
+    ),
     "a standing": (lambda s: executions.find_standing(s, "run"), (NAMED, f"{CHAIN}=?)")),
     "names": (
         lambda s: executions.execution_names(s, 5, None),
@@ -53,14 +62,35 @@ READS: dict[str, tuple[Callable[[Snapshot], object], tuple[str, ...]]] = {
         ("execution_step_by_key (execution_id=? AND key=?)",),
     ),
     "steps": (
-        lambda s: steps.page_steps(s, "run", None, 5, 1),
+        lambda s: steps.page_steps(s, "run", StepFilter(), 5, 1),
         (NAMED, "(execution_id=? AND ordinal>?)"),
     ),
     "steps of one": (
-        lambda s: steps.page_steps(s, "run", 1, 5, 1),
+        lambda s: steps.page_steps(s, "run", StepFilter(1), 5, 1),
         (NAMED, "execution_step_by_sequence (execution_id=? AND sequence=? AND ordinal>?)"),
     ),
 }
+
+
+PREFIXED: dict[str, tuple[Callable[[Snapshot], object], str]] = {
+    "executions": (
+        lambda s: executions.page_executions(s, "r", 5, 1),
+        "execution_by_key (tenant_id=? AND fleet_id=? AND key>? AND key<?)",
+    ),
+    "steps": (
+        lambda s: steps.page_steps(s, "run", StepFilter(key_prefix="k"), 5, 1),
+        "execution_step_by_key (execution_id=? AND key>? AND key<?)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PREFIXED)
+def test_a_beginning_is_looked_up_and_only_what_has_it_is_sorted(store: Store, name: str) -> None:
+    read, wanted = PREFIXED[name]
+    with store.read(1, 1) as s:
+        found = plan(s, lambda: read(s))
+    assert any(wanted in each for each in found), found
+    assert not [each for each in found if "SCAN" in each], found
 
 
 @pytest.mark.parametrize("name", READS)

@@ -47,7 +47,7 @@ from retrograph.storage.checkpoint_records import StepStatus
 from retrograph.storage.checkpoints import NamedPlace
 from retrograph.storage.claims import put_back
 from retrograph.storage.decisions import page_decisions
-from retrograph.storage.filters import NodeFilter, RunFilter, TaskFilter
+from retrograph.storage.filters import NodeFilter, RunFilter, StepFilter, TaskFilter
 from retrograph.storage.records import Direction, EventType, NodeKind, NodeRef, RunStatus
 from retrograph.storage.scheduled import ScheduledRecord
 from retrograph.storage.task_records import OPEN, TaskRecord, TaskStatus
@@ -250,8 +250,20 @@ def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope],
         "an export": lambda s: exported(s, fleet, at),
         "a head": lambda s: checkpoints.get_checkpoint(s, fleet, "run", None, at),
         "a checkpoint": lambda s: checkpoints.get_checkpoint(s, fleet, "run", 5, at),
-        "steps": lambda s: list_steps(s, fleet, "run", None, first, None, at),
-        "steps of a checkpoint": lambda s: list_steps(s, fleet, "run", 4, first, None, at),
+        "steps": lambda s: list_steps(s, fleet, "run", StepFilter(), first, None, at),
+        "steps of a checkpoint": lambda s: list_steps(
+            s, fleet, "run", StepFilter(4), first, None, at
+        ),
+        "steps by a prefix": lambda s: list_steps(
+            s, fleet, "run", StepFilter(4, "p"), first, None, at
+        ),
+        "what a token committed": lambda s: checkpoints.get_committed(
+            s, fleet, "run", "token 5", at
+        ),
+        "executions": lambda s: checkpoints.list_executions(s, fleet, None, first, None, at),
+        "executions by a prefix": lambda s: checkpoints.list_executions(
+            s, fleet, "r", first, None, at
+        ),
         "checkpoints": lambda s: checkpoints.list_checkpoints(s, fleet, "run", first, None, at),
         "checkpoints then": lambda s: checkpoints.load_checkpoints_then(
             s, fleet, _committed(s, fleet)

@@ -1,0 +1,1 @@
+"""LangGraph's saver, over the API and embedded."""
