@@ -11,8 +11,6 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from retrograph.langgraph.executions import Executions
 from retrograph.langgraph.state import State
 
-_DELTAS = "counters_since_delta_snapshot"
-
 
 def needed(executions: Executions, name: str, serde: SerializerProtocol) -> int:
     """How many of the last checkpoints of an execution must stay; 0 where it has none."""
@@ -20,7 +18,8 @@ def needed(executions: Executions, name: str, serde: SerializerProtocol) -> int:
     if found is None or head is None:
         return 0
     oldest, state = head.sequence, State.of(head.payload, serde)
-    open_channels = set(state.metadata.get(_DELTAS, {})) - state.checkpoint["channel_values"].keys()
+    deltas = state.metadata.get("counters_since_delta_snapshot", {})
+    open_channels = deltas.keys() - state.checkpoint["channel_values"].keys()
     while open_channels and state.parent is not None:
         found = executions.committed(name, state.parent)
         if found is None:

@@ -150,23 +150,25 @@ class RetrographSaver(BaseCheckpointSaver[int]):
                     self._executions.retain(name, count)
 
     def _commit(self, new: New) -> None:
+        """Commits a state, and remembers the head that it has become."""
+        made = self._behind_any_head(new)
+        if len(self._heads) >= _REMEMBERED:
+            self._heads.clear()
+        self._heads[new.execution] = made
+
+    def _behind_any_head(self, new: New) -> int:
         """Commits behind whatever the head is: who puts doesn't care what others have put."""
         expected = self._heads.get(new.execution, 0)
         while True:
             try:
-                made = self._executions.commit(new, expected)
-                break
+                return self._executions.commit(new, expected)
             except HeadMoved as moved:
                 expected = moved.head
             except CheckpointIdTaken:
                 known = self._executions.committed(new.execution, new.token)
                 if known is None or known.payload != new.payload:
                     raise
-                made = known.sequence
-                break
-        if len(self._heads) >= _REMEMBERED:
-            self._heads.clear()
-        self._heads[new.execution] = made
+                return known.sequence
 
     def _list(
         self, config: RunnableConfig | None, filter: dict[str, Any], before: str | None

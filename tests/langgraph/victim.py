@@ -3,7 +3,8 @@
     python -m tests.langgraph.victim PLACE MOMENT
 
 `PLACE` is a database's file or a server's URL. `MOMENT` is `never`, `before:N` or `after:N` (the
-N-th write of the saver), or `in:NODE` (in the midst of a node). A thread that has begun is resumed.
+N-th write of the saver), `in:NODE` (in the midst of a node) or `kept` (when the writes
+of one of two tasks are kept). A thread that has begun is resumed.
 Prints the last state, which nodes have run, and what the saver has written, one after another.
 """
 
@@ -26,6 +27,7 @@ from retrograph.langgraph.executions import Entry, New
 from retrograph.storage.store import open_store
 
 ROUNDS = 2
+SIDES = ("left", "right")
 
 
 def die() -> None:
@@ -52,7 +54,7 @@ class Moments:
                 return made
 
         def watched_enter(execution: str, entry: Entry) -> None:
-            with self._write("writes"):
+            with self._write(entry.result["path"]):
                 enter(execution, entry)
 
         executions.commit, executions.enter = watched_commit, watched_enter
@@ -65,7 +67,7 @@ class Moments:
             if self.moment == f"before:{number}":
                 die()
             yield
-            if self.moment == f"after:{number}":
+            if self.moment == f"after:{number}" or (self.moment == "kept" and what.endswith(SIDES)):
                 die()
             self.written.append(what)
 
@@ -106,7 +108,7 @@ def graph_of(moments: Moments, saver: RetrographSaver) -> Any:
     builder = StateGraph(State)
     for node in (left, right, join):
         builder.add_node(node.__name__, node)
-    for side in ("left", "right"):
+    for side in SIDES:
         builder.add_edge(START, side)
         builder.add_edge(side, "join")
     builder.add_conditional_edges("join", onward, [END, "left", "right"])
