@@ -257,9 +257,7 @@ def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope],
         "steps by a prefix": lambda s: list_steps(
             s, fleet, "run", StepFilter(4, "p"), first, None, at
         ),
-        "what a token committed": lambda s: checkpoints.get_committed(
-            s, fleet, "run", "token 5", at
-        ),
+        "what a token committed": lambda s: checkpoints.get_committed(s, fleet, "none", "t", at),
         "executions": lambda s: checkpoints.list_executions(s, fleet, None, first, None, at),
         "executions by a prefix": lambda s: checkpoints.list_executions(
             s, fleet, "r", first, None, at
