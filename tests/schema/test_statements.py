@@ -93,6 +93,8 @@ QUERIES = {
     "checkpoints": """checkpoints(fleetId: 1, executionId: "plan", first: $n) {
         nodes { sequence payload basedOn { key } staleReads { id } }
         edges { node { hash } } }""",
+    "executions": """executions(fleetId: 1, keyPrefix: "plan", first: $n) {
+        nodes { executionId sequence } edges { cursor } }""",
     "steps": """steps(fleetId: 1, executionId: "plan", first: $n) {
         nodes { key result } edges { cursor } }""",
     "preview": f"""previewInvalidation(fleetId: 1, root: {{key: "sound"}}) {{ {IMPACTS} }}""",
@@ -149,6 +151,7 @@ def _carry_out(memory: Memory, keys: Sequence[str]) -> None:
         commit = Commit("plan", "session", n, "state", {"at": n}, "1", str(n), None, [ref(key)])
         commit_checkpoint(memory.scope, memory.fleet, commit)
         record_step(memory.scope, memory.fleet, Step("plan", str(n), StepStatus.STARTED))
+        record_step(memory.scope, memory.fleet, Step(f"plan {n}", "step", StepStatus.STARTED))
 
 
 def _come_and_go(memory: Memory, clock: ManualClock) -> None:
