@@ -259,7 +259,9 @@ class TimeMachine(RuleBasedStateMachine):
         except RetrographError:
             assert dump_fleet(self.store, 1, self.fleet) == tables
             return None
-        assert self.scope.clock(self.fleet) == max(before + 1, self.clock.now)
+        taken, expected = self.scope.clock(self.fleet), max(before + 1, self.clock.now)
+        # A server's own clock has gone on with other fleets' writes, and is not set back.
+        assert taken == expected or (self.store._profile.name == "mssql" and taken > expected)
         return answer
 
     def remember(self, at: int) -> None:
