@@ -42,6 +42,12 @@ def fleets() -> count[int]:
     return count(2)
 
 
+@pytest.fixture
+def kept_for_ever(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets instants lie many years apart, also where an engine's history ends."""
+    monkeypatch.setattr(store._profile, "history_kept", None)
+
+
 def begin(scope: Scope, fleet: int, clock: ManualClock, at: int) -> None:
     """Makes the fleet just before `at`, and lets the clock tell that."""
     clock.restart(at - 1)
@@ -60,6 +66,7 @@ def look(scope: Scope, fleet: int, at: int) -> NodeRecord:
     return found
 
 
+@pytest.mark.usefixtures("kept_for_ever")
 @settings(max_examples=30)
 @given(instants=st.lists(INSTANTS, min_size=2, max_size=6, unique=True).map(sorted))
 def test_an_instant_names_the_version_that_began_at_it(
@@ -116,6 +123,7 @@ def test_every_kind_of_write_carries_its_instant(
     assert get_run(scope, fleet, run.id, run.executed_at - 1) is None
 
 
+@pytest.mark.usefixtures("kept_for_ever")
 @settings(max_examples=20)
 @given(instants=st.lists(INSTANTS, min_size=2, max_size=4, unique=True).map(sorted))
 def test_cursors_and_changes_lead_on_from_the_very_instant(

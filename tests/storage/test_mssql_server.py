@@ -24,6 +24,7 @@ from retrograph.rules.errors import (
 from retrograph.rules.validity import Validity
 from retrograph.storage import mssql_clock, mssql_profile
 from retrograph.storage.node_writes import create_nodes
+from retrograph.storage.odbc import loaded_manager
 from retrograph.storage.store import Store, open_store
 from retrograph.storage.write import Write
 from tests.clock import ManualClock
@@ -93,6 +94,7 @@ def test_who_is_not_let_in_is_told_why(
 
 def test_a_missing_driver_manager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyodbc", None)
+    monkeypatch.setattr(mssql_profile, "loaded_manager", loaded_manager)
     with pytest.raises(DriverMissing, match="install unixodbc"):
         open_store(URL)
 

@@ -48,6 +48,7 @@ from retrograph.storage.checkpoints import NamedPlace
 from retrograph.storage.claims import put_back
 from retrograph.storage.decisions import page_decisions
 from retrograph.storage.filters import NodeFilter, RunFilter, StepFilter, TaskFilter
+from retrograph.storage.queues import open_queues
 from retrograph.storage.records import Direction, EventType, NodeKind, NodeRef, RunStatus
 from retrograph.storage.scheduled import ScheduledRecord
 from retrograph.storage.task_records import OPEN, TaskRecord, TaskStatus
@@ -280,7 +281,7 @@ def _committed(scope: Scope, fleet: int) -> list[NamedPlace]:
 def _tasks(scope: Scope, fleet: int, filter: TaskFilter, at: int | None) -> object:
     with scope.snapshot(fleet, at) as s:
         page = page_tasks(s, filter, 50, None)
-        around = blocking(s, page.rows)
+        around = blocking(s, page.rows), open_queues(s)
         told = [page_decisions(s, None, 50, None), page_decisions(s, 1, 50, None)]
         return page, around, told
 

@@ -11,8 +11,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-import pyodbc
-
+from tests.missing import driver_manager
 from tests.tsql.errors import ServerError
 
 _YEAR_1 = datetime(1, 1, 1)  # noqa: DTZ001 (DATETIME2 knows no zone)
@@ -68,7 +67,7 @@ def bound(value: object) -> Any:
     """A parameter as the driver binds it, for SQLite."""
     if isinstance(value, datetime):
         return instant(value)
-    if value is pyodbc.BinaryNull:
+    if value is driver_manager().BinaryNull:
         return None
     if isinstance(value, bytearray):
         value = bytes(value)
