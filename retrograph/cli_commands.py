@@ -17,6 +17,7 @@ import click
 
 from retrograph import __version__
 from retrograph.cli_checkpoints import checkpoints
+from retrograph.cli_compact import compact
 from retrograph.cli_data import export_file, import_file, migrate, print_sdl
 from retrograph.cli_serve import demo, serve
 from retrograph.cli_sweep import sweep
@@ -95,6 +96,7 @@ for _command in (
     invalidate_node,
     tail,
     sweep,
+    compact,
     worker,
     demo_judge,
     checkpoints,

@@ -43,7 +43,7 @@ SERVING = (
     *("cors_origins", "receive_timeout", "log_level", "graphiql"),
     *("keep_alive", "socket_operations", "caller_streams"),
     *("max_cost", "operation_timeout", "introspection", "persisted_documents", "sweep_every"),
-    "upcasters",
+    *("upcasters", "tokens", "recall_memory"),
 )
 """The settings of whatever serves."""
 

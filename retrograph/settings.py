@@ -23,6 +23,7 @@ MAX_TIMEOUT = 3_600
 MAX_OPERATIONS = 10_000
 MAX_STREAMS = 100_000
 MAX_MAX_COST = 10**9
+MAX_RECALL_MEMORY = 10**12 - 1
 MAX_LEEWAY = 300
 """Seconds that the clock of whoever issues tokens may differ by."""
 
@@ -51,7 +52,9 @@ class Settings:
     a sign of life every `keep_alive` seconds, and a WebSocket runs at most `socket_operations`. A
     caller has at most `caller_streams` subscriptions open, and as many WebSockets.
     What time brings is swept for every `sweep_every` seconds; 0: by others. `upcasters` names a
-    module with functions that bring old payloads of checkpoints to their current versions.
+    module with functions that bring old payloads of checkpoints to their current versions. `tokens`
+    names what counts those of working memories: `estimate`, or an encoding of tiktoken. Recall may
+    keep `recall_memory` bytes of vectors at hand.
     """
 
     database: str = "retrograph.db"
@@ -79,6 +82,8 @@ class Settings:
     introspection: str = "on"
     persisted_documents: str | None = None
     upcasters: str | None = None
+    tokens: str = "estimate"
+    recall_memory: int = 2_000_000_000
 
     @property
     def told_database(self) -> str:
@@ -267,4 +272,6 @@ _READERS: Mapping[str, Callable[[str, str], object]] = {
     "introspection": _switch,
     "persisted_documents": _words,
     "upcasters": _module,
+    "tokens": _words,
+    "recall_memory": partial(_number, MAX_RECALL_MEMORY),
 }
