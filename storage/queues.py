@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Executable, case, func, select
+from sqlalchemy import ColumnElement, Executable, bindparam, case, func, select
 
-from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped
+from retrograph.storage.prepared import Frame, fetch, prepared, scoped
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import task
 from retrograph.storage.task_records import LAST_OPEN, TaskStatus
+
+_NOW: ColumnElement[int] = bindparam("now")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +27,13 @@ class Queue:
         return Queue(self.depth + other.depth, min(opened, default=None))
 
 
-def open_queues(s: Snapshot) -> Mapping[TaskStatus, Queue]:
-    """The queues of the present, by status; what is put off or leased counts until it is due."""
+def open_queues(s: Snapshot, now: int) -> Mapping[TaskStatus, Queue]:
+    """The queues of the present, by status; what was leased or put off until `now` is ready.
+
+    `now` is the machine's: a fleet's own clock stands still while nothing is written.
+    """
     found = dict.fromkeys(TaskStatus, Queue())
-    for status, depth, oldest, late, oldest_late in fetch(s, _by_status):
+    for status, depth, oldest, late, oldest_late in fetch(s, _by_status, now=now):
         found[TaskStatus.READY] += Queue(late, oldest_late)
         if depth > late:
             found[TaskStatus(status)] += Queue(depth - late, oldest)
@@ -38,7 +43,7 @@ def open_queues(s: Snapshot) -> Mapping[TaskStatus, Queue]:
 @prepared
 def _by_status(frame: Frame) -> Executable:  # noqa: ARG001 (the present alone)
     row = task.current.c
-    late = row.due_at <= INSTANT
+    late = row.due_at <= _NOW
     return (
         select(
             row.status,

@@ -49,7 +49,6 @@ def test_a_lease_that_has_ended_is_ready_again(
     assert claim_revalidations(memory.scope, memory.fleet, "w", 1, 10)
     assert told(served)[DEPTH] == {"LEASED": 1}
     clock.advance(11 * SECOND)
-    memory.plant("later")
     assert told(served)[DEPTH] == {"READY": 1}
 
 

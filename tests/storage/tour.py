@@ -281,7 +281,7 @@ def _committed(scope: Scope, fleet: int) -> list[NamedPlace]:
 def _tasks(scope: Scope, fleet: int, filter: TaskFilter, at: int | None) -> object:
     with scope.snapshot(fleet, at) as s:
         page = page_tasks(s, filter, 50, None)
-        around = blocking(s, page.rows), open_queues(s)
+        around = blocking(s, page.rows), open_queues(s, s.instant)
         told = [page_decisions(s, None, 50, None), page_decisions(s, 1, 50, None)]
         return page, around, told
 
