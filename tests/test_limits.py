@@ -53,7 +53,10 @@ def test_its_table_has_every_limit() -> None:
 
 
 def test_its_weights_are_those_that_count() -> None:
-    assert HEAVY == {"Query.previewInvalidation": 1_000}
+    said = re.search(r"^- .* its `maxDepth`, (.+?) costs? 1,000,", TEXT, re.MULTILINE)
+    assert said is not None
+    assert {f"Query.{name}" for name in re.findall(r"`(\w+)`", said[1])} == set(HEAVY)
+    assert set(HEAVY.values()) == {1_000}
     assert (UNSIZED, PLAIN) == (10, 10)
     assert "counts as 10 rows. Ten ids" in TEXT.replace("\n", " ")
 
