@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks.answers import answers
 from benchmarks.as_of import as_of
 from benchmarks.cascades import against_executemany, growth
+from benchmarks.checkpoints import checkpoints
 from benchmarks.fan_out import fan_out
 from benchmarks.healing import healing
 from benchmarks.importing import importing
@@ -30,6 +31,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "judging": judging,
     "healing": healing,
     "rewind": rewinding,
+    "checkpoints": checkpoints,
     "import": importing,
     "http": served,
     "answers": answers,

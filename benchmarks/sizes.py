@@ -15,6 +15,7 @@ class Sizes:
 
     `open` are the fewest open tasks, `judged` how many judgements are timed as one; `draws` is how
     often it is drawn which nodes have changed.
+    `commits` is how many checkpoints are put, or read, as one, and `writers` how many threads put.
     `batch` is how many reads of a node are timed as one, `file` what is imported; `answered` are
     the nodes of an answer, and `requests` how many are averaged. So many
     `subscribers` get so many `deliveries` in all.
@@ -38,6 +39,8 @@ class Sizes:
     draws: int = 25
     subscribers: tuple[int, ...] = (10, 100, 1_000)
     deliveries: int = 100_000
+    commits: int = 100
+    writers: int = 64
     file: Path = DEBIAN
     root: str = "src:glibc"
 
@@ -62,6 +65,8 @@ TINY = Sizes(
     open=30,
     judged=4,
     draws=2,
+    commits=2,
+    writers=3,
     root="supplier",
     subscribers=(2,),
     deliveries=12,
