@@ -54,7 +54,7 @@ def commit_checkpoint(scope: Scope, fleet_id: int, commit: Commit) -> Committed:
     commit with a token, `CheckpointConflict` unless the head is the one expected, and `NotFound`
     for a fleet, or a node that it is based on.
     """
-    payload = _check(commit).encode()
+    payload = _check(commit, scope.checkpoint_bytes).encode()
     scope.upcasters.check_known(commit.schema_version, path=(*_INPUT, "schemaVersion"))
 
     def job(write: Write) -> Committed:
@@ -99,8 +99,8 @@ def check_names(**names: str) -> None:
         check_text(value, (*_INPUT, name), MAX_KEY_LENGTH)
 
 
-def _check(commit: Commit) -> str:
-    """Raises `InvalidInput`; returns the payload's canonical text."""
+def _check(commit: Commit, most: int) -> str:
+    """Raises `InvalidInput`; returns the payload's canonical text, of `most` bytes at most."""
     check_names(
         executionId=commit.execution_id,
         sessionId=commit.session_id,
@@ -112,7 +112,7 @@ def _check(commit: Commit) -> str:
         check_batch(len(commit.based_on), MAX_BATCH, field=(*_INPUT, "basedOn"))
     for place, ref in enumerate(commit.based_on):
         check_ref(ref, _based_on(place))
-    return canonical_json(commit.payload, field=(*_INPUT, "payload"))
+    return canonical_json(commit.payload, field=(*_INPUT, "payload"), most=most)
 
 
 def _based_on(place: int) -> FieldPath:

@@ -50,7 +50,7 @@ def record_step(scope: Scope, fleet_id: int, step: Step) -> Recorded:
     An execution begins with its first step, too.  Raises `InvalidInput`, and `StepKeyReused` where
     the key names a step with another name, checkpoint, outcome or result.
     """
-    result = _check(step)
+    result = _check(step, scope.checkpoint_bytes)
 
     def job(write: Write) -> Recorded:
         s, name = write.snapshot, step.execution_id
@@ -93,7 +93,7 @@ def list_steps(
         return page
 
 
-def _check(step: Step) -> str | None:
+def _check(step: Step, most: int) -> str | None:
     """Raises `InvalidInput`; returns the canonical text of the result."""
     names = {"name": step.name, "worker": step.worker}
     given = {name: value for name, value in names.items() if value is not None}
@@ -105,7 +105,7 @@ def _check(step: Step) -> str | None:
         )
     if step.result is None:
         return None
-    return canonical_json(step.result, field=("input", "result"))
+    return canonical_json(step.result, field=("input", "result"), most=most)
 
 
 def _check_sequence(step: Step, standing: Standing | None) -> None:

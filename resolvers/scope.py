@@ -9,6 +9,7 @@ from enum import IntEnum
 from typing import TypeVar
 
 from retrograph.rules.errors import NotFound
+from retrograph.rules.limits import MAX_PAYLOAD_BYTES
 from retrograph.rules.upcasting import NO_UPCASTERS, Upcasters
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.store import Store
@@ -30,7 +31,8 @@ class Role(IntEnum):
 class Scope:
     """A caller's part of a store; `fleet_ids` None means every fleet of the tenant.
 
-    `upcasters` bring the payloads of checkpoints to their current versions when they are loaded.
+    `upcasters` bring the payloads of checkpoints to their current versions when they are loaded;
+    one that is committed has at most `checkpoint_bytes`.
     A fleet that the caller doesn't hold looks exactly like one that doesn't exist.
     """
 
@@ -39,6 +41,7 @@ class Scope:
     fleet_ids: frozenset[int] | None
     roles: frozenset[Role]
     upcasters: Upcasters = NO_UPCASTERS
+    checkpoint_bytes: int = MAX_PAYLOAD_BYTES
 
     @contextmanager
     def snapshot(self, fleet_id: int, at: int | None = None) -> Iterator[Snapshot]:

@@ -100,13 +100,14 @@ def _caller_finder(
     streams: OpenStreams,
     upcasters: Upcasters,
 ) -> FindCaller:
+    most = protection.checkpoint_bytes
     everybody = Identity(tenant_id, fleet_ids=None, roles=frozenset(Role))
 
     async def find_caller(
         connection: HTTPConnection, init_payload: Mapping[str, Any] | None = None
     ) -> Caller:
         found = await identify(find_token(connection, init_payload)) if identify else everybody
-        scope = Scope(store, found.tenant_id, found.fleet_ids, found.roles, upcasters)
+        scope = Scope(store, found.tenant_id, found.fleet_ids, found.roles, upcasters, most)
         state = connection.app.state
         serving = scope, state.workers, state.bell
         proof = found.expires_at, store.now

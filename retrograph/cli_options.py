@@ -48,6 +48,7 @@ _SETTINGS = {
     "introspection": ("SWITCH", "Whether clients may ask for the schema: on or off."),
     "persisted_documents": ("PLACE", "A folder or manifest of the only documents to execute."),
     "upcasters": ("MODULE", "Upcasters for old checkpoints: package.module or module:NAME."),
+    "checkpoint_bytes": ("NUMBER", "The most bytes of a checkpoint's payload."),
     "log_level": ("LEVEL", "The least that is logged: debug, info, warning or error."),
     "graphiql": ("on|off", "Serve a page for browsers, where queries can be tried."),
     "keep_alive": ("SECONDS", "How often streams show a sign of life."),
@@ -107,7 +108,8 @@ def open_scope(settings: Settings, *, make: bool = False) -> Iterator[Scope]:
     upcasters = load_upcasters(settings.upcasters)
     store = open_store(settings.database, migrate=make)
     try:
-        yield Scope(store, settings.tenant, None, frozenset(Role), upcasters)
+        roles, most = frozenset(Role), settings.checkpoint_bytes
+        yield Scope(store, settings.tenant, None, roles, upcasters, most)
     finally:
         store.close()
 

@@ -49,7 +49,7 @@ SERVING = (
         "persisted_documents",
         "sweep_every",
     ),
-    *("redis", "upcasters"),
+    *("redis", "upcasters", "checkpoint_bytes"),
 )
 """The settings of whatever serves."""
 
@@ -219,6 +219,7 @@ def _protection(settings: Settings) -> Protection:
     return Protection(
         max_cost=settings.max_cost,
         seconds=settings.operation_timeout,
+        checkpoint_bytes=settings.checkpoint_bytes,
         introspection=settings.introspection == "on",
         documents=None if place is None else load_documents(Path(place)),
     )

@@ -14,7 +14,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from retrograph.rules.errors import ConfigurationError, InvalidInput
-from retrograph.rules.limits import MAX_COST, OPERATION_SECONDS, check_id
+from retrograph.rules.limits import MAX_COST, MAX_PAYLOAD_BYTES, OPERATION_SECONDS, check_id
 
 PREFIX = "RETROGRAPH_"
 ANY_ORIGIN = "*"
@@ -52,7 +52,8 @@ class Settings:
     caller has at most `caller_streams` subscriptions open, and as many WebSockets.
     What time brings is swept for every `sweep_every` seconds; 0: by others. Processes on one
     database hear of each other's commits at once through the Redis at `redis`. `upcasters` names a
-    module with functions that bring old payloads of checkpoints to their current versions.
+    module with functions that bring old payloads of checkpoints to their current versions. A
+    checkpoint that is committed, or the result of a step, has at most `checkpoint_bytes`.
     """
 
     database: str = "retrograph.db"
@@ -81,6 +82,7 @@ class Settings:
     introspection: str = "on"
     persisted_documents: str | None = None
     upcasters: str | None = None
+    checkpoint_bytes: int = MAX_PAYLOAD_BYTES
 
     @property
     def told_database(self) -> str:
@@ -276,4 +278,5 @@ _READERS: Mapping[str, Callable[[str, str], object]] = {
     "introspection": _switch,
     "persisted_documents": _words,
     "upcasters": _module,
+    "checkpoint_bytes": partial(_number, MAX_PAYLOAD_BYTES),
 }

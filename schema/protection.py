@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from graphql import GraphQLError
 
-from retrograph.rules.limits import MAX_COST, OPERATION_SECONDS
+from retrograph.rules.limits import MAX_COST, MAX_PAYLOAD_BYTES, OPERATION_SECONDS
 from retrograph.schema.limits import MAX_ITEMS, too_complex
 from retrograph.schema.persisted import PersistedDocuments
 
@@ -17,13 +17,14 @@ class Protection:
 
     `max_cost` is what one operation may cost (see `cost`), `seconds` how long it may take;
     `introspection` tells whether the schema may be asked for. With a list of `documents` no other
-    is executed.
+    is executed. A checkpoint that is committed has at most `checkpoint_bytes`.
     """
 
     max_cost: int = MAX_COST
     seconds: float = OPERATION_SECONDS
     introspection: bool = True
     documents: PersistedDocuments | None = None
+    checkpoint_bytes: int = MAX_PAYLOAD_BYTES
 
     def check(self, introspects: bool, cost: int, items: int) -> GraphQLError | None:
         """The error of an operation that asks for the schema, costs too much or gives too much."""

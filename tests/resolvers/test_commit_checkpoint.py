@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from retrograph.resolvers.checkpoints import list_checkpoints
 from retrograph.resolvers.inputs import NodeInput
+from retrograph.resolvers.record_step import Step, record_step
 from retrograph.resolvers.rewind_fleet import Rewind, confirmation, rewind_fleet
 from retrograph.rules.checkpoint_errors import CheckpointConflict, TokenReused
 from retrograph.rules.errors import InvalidInput, NotFound
 from retrograph.rules.limits import MAX_PAYLOAD_BYTES
+from retrograph.storage.checkpoint_records import StepStatus
 from retrograph.storage.outbox import page_events
 from retrograph.storage.payload_codec import DEFLATED_FROM
 from retrograph.storage.records import EventType, NodeRef
@@ -201,6 +204,23 @@ def test_what_can_not_be_stored_is_refused(
     with pytest.raises(InvalidInput) as caught:
         run.commit(2, **more)
     assert caught.value.path[:2] == ("input", path)
+
+
+def test_a_limit_of_bytes_may_be_set(run: Execution) -> None:
+    """Of the canonical text; what was committed under another limit is still read."""
+    run.commit(0, payload="x" * 99)
+    small = replace(run, scope=replace(run.scope, checkpoint_bytes=100))
+    small.commit(1, payload="x" * 98)
+    with pytest.raises(InvalidInput) as caught:
+        small.commit(2, payload="x" * 99)
+    assert (caught.value.code, caught.value.path) == ("PAYLOAD_TOO_LARGE", ("input", "payload"))
+    paid = Step(run.name, "paid", StepStatus.SUCCEEDED, result="x" * 99)
+    with pytest.raises(InvalidInput) as caught:
+        record_step(small.scope, run.fleet, paid)
+    assert (caught.value.code, caught.value.path) == ("PAYLOAD_TOO_LARGE", ("input", "result"))
+    first = small.get(1)
+    assert first is not None
+    assert json.loads(first.payload) == "x" * 99
 
 
 @pytest.mark.parametrize("name", ["", " ", "\0", "\ud800", "x" * 1_001])
