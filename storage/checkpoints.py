@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import orjson
-from sqlalchemy import Executable, and_, bindparam, insert, select
+from sqlalchemy import Executable, and_, bindparam, select
 from sqlalchemy.types import Text
 
 from retrograph.rules.checkpoint import Link, checkpoint_hash
@@ -24,7 +24,7 @@ from retrograph.storage.has_key import has_key
 from retrograph.storage.id_set import instant_rows
 from retrograph.storage.pages import page_of
 from retrograph.storage.payload_codec import pack, unpack
-from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
+from retrograph.storage.prepared import INSTANT, Frame, enter, fetch, prepared, scoped, within_scope
 from retrograph.storage.records import Page
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import checkpoint, execution
@@ -72,7 +72,7 @@ def append_checkpoint(
         "codec": int(codec),
         "payload": stored,
     }
-    s.connection.execute(insert(checkpoint), row)
+    enter(s, checkpoint, row)
     return _record(s, link, made)
 
 

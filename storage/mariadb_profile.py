@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from math import ceil
 from typing import Any
@@ -13,6 +13,7 @@ from sqlalchemy import (
     Connection,
     Engine,
     ExceptionContext,
+    Executable,
     QueuePool,
     create_engine,
     event,
@@ -86,6 +87,18 @@ class MariadbProfile:
         """
         return self._writer
 
+    def fetch(
+        self, connection: Connection, statement: Executable, values: Mapping[str, object]
+    ) -> Sequence[tuple[Any, ...]]:
+        """By SQLAlchemy: a trip to the server costs more."""
+        return connection.execute(statement, values).all()
+
+    def send(
+        self, connection: Connection, statement: Executable, values: Mapping[str, object]
+    ) -> None:
+        """The same way."""
+        connection.execute(statement, values)
+
     def make_writer(self, make_group: Callable[[], Group]) -> Writer:
         """Writers of different fleets don't wait for each other."""
         return DirectWriter(self, make_group)
@@ -100,7 +113,7 @@ class MariadbProfile:
         create: bool,
     ) -> tuple[int, dict[int, Times]]:
         """The session's timestamp is pinned to the instant."""
-        instant, times = take_clocks(connection, tenant_id, fleet_ids, now, create=create)
+        instant, times = take_clocks(self, connection, tenant_id, fleet_ids, now, create=create)
         self.pin(connection, instant)
         return instant, times
 

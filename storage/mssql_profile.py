@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import ceil
 from typing import Any
@@ -12,6 +12,7 @@ from sqlalchemy import (
     Connection,
     Engine,
     ExceptionContext,
+    Executable,
     QueuePool,
     create_engine,
     event,
@@ -88,6 +89,18 @@ class MssqlProfile:
     def writer(self) -> Engine:
         """Its connections begin nothing by themselves: see `retrograph.storage.mssql_writer`."""
         return self._writer
+
+    def fetch(
+        self, connection: Connection, statement: Executable, values: Mapping[str, object]
+    ) -> Sequence[tuple[Any, ...]]:
+        """By SQLAlchemy: a trip to the server costs more."""
+        return connection.execute(statement, values).all()
+
+    def send(
+        self, connection: Connection, statement: Executable, values: Mapping[str, object]
+    ) -> None:
+        """The same way."""
+        connection.execute(statement, values)
 
     def make_writer(self, make_group: Callable[[], Group]) -> Writer:
         """Writers of different fleets don't wait for each other."""

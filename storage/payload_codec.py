@@ -7,8 +7,8 @@ from enum import IntEnum
 
 from retrograph.rules.limits import MAX_PAYLOAD_BYTES
 
-DEFLATED_FROM = 4_096
-"""Bytes from which deflating is tried: a shorter row fits its page as it is."""
+DEFLATED_FROM = 65_536
+"""Bytes from which deflating is tried: for less it takes longer than the disk does."""
 _LEVEL = 1
 """The fastest: JSON shrinks to a fifth, and a higher level costs several times the work."""
 

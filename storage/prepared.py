@@ -7,12 +7,12 @@ not).  Values, the scope and the instant among them, are parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Concatenate, ParamSpec
 
-from sqlalchemy import BigInteger, ColumnElement, Executable, bindparam
+from sqlalchemy import BigInteger, ColumnElement, Executable, Insert, Table, bindparam, insert
 
 from retrograph.storage.as_of import TENANT, Arm
 from retrograph.storage.aside import aside
@@ -55,7 +55,17 @@ def fetch(
     """The rows of a prepared statement, with the snapshot's scope and instant and `values`."""
     statement = build(Frame(s.profile.name, s.current, s.profile), *shape)
     scope = {"tenant_id": s.tenant_id, "fleet_id": s.fleet_id, "instant": s.instant}
-    return s.connection.execute(statement, scope | values).all()
+    return s.profile.fetch(s.connection, statement, scope | values)
+
+
+def enter(s: Snapshot, table: Table, row: Mapping[str, object]) -> None:
+    """Inserts a row, which gives every column of its table."""
+    s.profile.send(s.connection, _inserting(table), row)
+
+
+@lru_cache(maxsize=64)
+def _inserting(table: Table) -> Insert:
+    return insert(table)
 
 
 def scoped(table: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

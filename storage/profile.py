@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from typing import Any
 
-    from sqlalchemy import ColumnElement, Connection, Engine
+    from sqlalchemy import ColumnElement, Connection, Engine, Executable
 
     from retrograph.rules.cascade import Seeds
     from retrograph.rules.errors import StorageError
@@ -41,6 +42,16 @@ class Profile(Protocol):
 
     def writer(self) -> Engine:
         """Connections for writing: a transaction excludes other writers from its first word on."""
+
+    def fetch(
+        self, connection: Connection, statement: Executable, values: Mapping[str, object]
+    ) -> Sequence[tuple[Any, ...]]:
+        """The rows of a statement that is kept and sent again, with these values."""
+
+    def send(
+        self, connection: Connection, statement: Executable, values: Mapping[str, object]
+    ) -> None:
+        """Executes such a statement, of one row, that gives none back."""
 
     def make_writer(self, make_group: Callable[[], Group]) -> Writer:
         """What runs write transactions; `make_group` makes what the jobs of one share."""

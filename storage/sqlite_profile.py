@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
+    Executable,
     QueuePool,
     create_engine,
     event,
@@ -35,6 +36,7 @@ from retrograph.storage.graphs import load_graph_by_columns
 from retrograph.storage.id_set import id_set
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.sqlite_migrations import migrate_file
+from retrograph.storage.sqlite_statement import sqlite_statement
 from retrograph.storage.tables import Versioned, id_sequence
 from retrograph.storage.verdicts import InMemory, Verdict
 from retrograph.storage.versions import copy_to_history
@@ -92,19 +94,45 @@ class SqliteProfile:
     def __init__(self, path: Path, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
         self._path = path
         self._busy_timeout_ms = busy_timeout_ms
-        self._reader = self._engine("BEGIN", READERS, "PRAGMA query_only = ON")
+        self._reader = self._engine(READERS, "PRAGMA query_only = ON")
         event.listen(self._reader, "connect", _give_up_when_late)
-        self._writer = self._engine("BEGIN IMMEDIATE", 1, "PRAGMA cache_size = -131072")
+        self._writer = self._engine(1, "PRAGMA cache_size = -131072")
+        event.listen(self._writer, "begin", _begin_writing)
         self._watch: sqlite3.Connection | None = None
         self._seen: int | None = None
 
-    def reading(self, tenant_id: int) -> AbstractContextManager[Connection]:  # noqa: ARG002
-        """A snapshot: a deferred transaction sees one committed state from its first read on."""
-        return self._reader.begin()
+    @contextmanager
+    def reading(self, tenant_id: int) -> Iterator[Connection]:  # noqa: ARG002
+        """A snapshot: a deferred transaction sees one committed state from its first read on.
+
+        It ends when the pool takes the connection back, as nothing is there to be committed.
+        """
+        with self._reader.connect() as connection:
+            connection.connection.cursor().execute("BEGIN")
+            yield connection
 
     def writer(self) -> Engine:
         """`BEGIN IMMEDIATE`: a read that turned into a write could fail half-way."""
         return self._writer
+
+    def fetch(
+        self, connection: Connection, statement: Executable, values: Mapping[str, object]
+    ) -> Sequence[tuple[Any, ...]]:
+        """By the driver alone, where that can be."""
+        direct = sqlite_statement(statement, connection.dialect)
+        if direct is None:
+            return connection.execute(statement, values).all()
+        return direct.fetch(connection, values)
+
+    def send(
+        self, connection: Connection, statement: Executable, values: Mapping[str, object]
+    ) -> None:
+        """The same way."""
+        direct = sqlite_statement(statement, connection.dialect)
+        if direct is None:
+            connection.execute(statement, values)
+        else:
+            direct.send(connection, values)
 
     def make_writer(self, make_group: Callable[[], Group]) -> Writer:
         """One thread, which commits what waits in groups."""
@@ -120,7 +148,7 @@ class SqliteProfile:
         create: bool,
     ) -> tuple[int, dict[int, Times]]:
         """Nothing more than that: every statement names its instant."""
-        return take_clocks(connection, tenant_id, fleet_ids, now, create=create)
+        return take_clocks(self, connection, tenant_id, fleet_ids, now, create=create)
 
     def take_ids(self, connection: Connection, name: str, count: int) -> int:
         """In the transaction itself, since there is one writer."""
@@ -222,8 +250,8 @@ class SqliteProfile:
             if 0 < self._path.stat().st_size < _SMALLEST:
                 raise NotADatabase(f"{self._path} is no SQLite database; name another file.")
 
-    def _engine(self, begin: str, size: int, pragma: str) -> Engine:
-        engine = create_engine(
+    def _engine(self, size: int, pragma: str) -> Engine:
+        return create_engine(
             "sqlite+pysqlite://",
             creator=lambda: self._connect(pragma),
             poolclass=QueuePool,
@@ -232,8 +260,6 @@ class SqliteProfile:
             pool_timeout=60,
             hide_parameters=True,  # what goes wrong is logged
         )
-        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
-        return engine
 
     def _connect(self, *pragmas: str) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -257,6 +283,11 @@ class SqliteProfile:
             connection.close()
             raise
         return connection
+
+
+def _begin_writing(connection: Connection) -> None:
+    """A read that turned into a write could fail half-way: the lock is taken at once."""
+    connection.connection.cursor().execute("BEGIN IMMEDIATE")
 
 
 def _give_up_when_late(connection: sqlite3.Connection, record: object) -> None:  # noqa: ARG001

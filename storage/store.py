@@ -125,7 +125,7 @@ class Store:
     def clock(self, tenant_id: int, fleet_id: int) -> int:
         """The last committed instant of a fleet; raises `NotFound`."""
         with self._reading(tenant_id) as connection:
-            return _times_of(connection, tenant_id, fleet_id).clock
+            return _times_of(self._profile, connection, tenant_id, fleet_id).clock
 
     def fleet_ids(self, tenant_id: int) -> list[int]:
         """The ids of a tenant's fleets, ascending."""
@@ -156,7 +156,7 @@ class Store:
         engine may have deleted.
         """
         with self._reading(tenant_id) as connection:
-            clock, began = _times_of(connection, tenant_id, fleet_id)
+            clock, began = _times_of(self._profile, connection, tenant_id, fleet_id)
             if at is not None:
                 self._check_instant(at, clock, began)
             instant = clock if at is None else min(at, clock)
@@ -307,8 +307,8 @@ class Store:
             raise meaning from error
 
 
-def _times_of(connection: Connection, tenant_id: int, fleet_id: int) -> Times:
-    times = read_times(connection, tenant_id, [fleet_id])
+def _times_of(profile: Profile, connection: Connection, tenant_id: int, fleet_id: int) -> Times:
+    times = read_times(profile, connection, tenant_id, [fleet_id])
     if fleet_id not in times:
         raise NotFound.fleet(fleet_id)
     return times[fleet_id]

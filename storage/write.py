@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import orjson
-from sqlalchemy import insert
 
 from retrograph.rules.cascade import Cascade, ImpactKind, Seeds
 from retrograph.rules.graph import Graph
 from retrograph.rules.limits import MAX_IMPACTS
 from retrograph.storage.graph_cache import Delta, EdgeRow, NodeRow, WarmGraph
+from retrograph.storage.prepared import enter
 from retrograph.storage.records import EventType
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import outbox
@@ -96,19 +96,18 @@ class Write:
         The task and `more` are told in its detail.
         """
         told = more if task_id is None else {"taskId": str(task_id), **more}
-        self.snapshot.connection.execute(
-            insert(outbox).values(
-                tenant_id=self.snapshot.tenant_id,
-                fleet_id=self.snapshot.fleet_id,
-                at=self.instant,
-                ordinal=self.next_event,
-                type=int(kind),
-                node_id=node_id,
-                run_id=run_id,
-                run_ordinal=run_ordinal,
-                detail=orjson.dumps(told).decode() if told else None,
-            )
-        )
+        row = {
+            "tenant_id": self.snapshot.tenant_id,
+            "fleet_id": self.snapshot.fleet_id,
+            "at": self.instant,
+            "ordinal": self.next_event,
+            "type": int(kind),
+            "node_id": node_id,
+            "run_id": run_id,
+            "run_ordinal": run_ordinal,
+            "detail": orjson.dumps(told).decode() if told else None,
+        }
+        enter(self.snapshot, outbox, row)
         self.next_event += 1
 
     def warm_after(self) -> WarmGraph | None:

@@ -1,4 +1,4 @@
-"""Runs write jobs: in groups by one thread, or each by its caller.
+"""Runs write jobs: in groups, one group at a time, or each by its caller.
 
 Where an engine has one writer anyway, jobs that wait while another commits share the next
 transaction, so that one flush to the disk serves them all.  Each has an instant and a verdict of
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from threading import Lock, Semaphore, Thread
 from typing import Any, Protocol
 
 from sqlalchemy import Connection
@@ -74,7 +74,11 @@ class Writer(Protocol):
 
 
 class GroupWriter:
-    """Runs jobs one after another; `make_group` makes what the jobs of a transaction share."""
+    """Runs jobs one after another; `make_group` makes what the jobs of a transaction share.
+
+    Whoever comes while nobody commits does so in its own thread, for handing a job over and getting
+    its verdict back takes as long as the job.  What comes meanwhile is left to the writer's thread.
+    """
 
     def __init__(self, profile: Profile, make_group: Callable[[], Group]) -> None:
         self._profile = profile
@@ -82,6 +86,8 @@ class GroupWriter:
         self._queue: SimpleQueue[_Queued | None] = SimpleQueue()
         self._closed = False
         self._gate = Lock()  # nothing is queued behind the end
+        self._turn = Lock()  # held by whoever commits
+        self._wake = Semaphore(0)
         self._thread = Thread(target=self._work, name="retrograph-writer", daemon=True)
         self._thread.start()
 
@@ -92,6 +98,13 @@ class GroupWriter:
             if self._closed:
                 raise DatabaseUnavailable("The store is closed; open it again.")
             self._queue.put(queued)
+        if self._turn.acquire(blocking=False):
+            try:
+                self._commit_waiting()
+            finally:
+                self._turn.release()
+                if not self._queue.empty():  # who came meanwhile saw that somebody commits
+                    self._wake.release()
         return queued.verdict.result()
 
     def close(self) -> None:
@@ -100,18 +113,31 @@ class GroupWriter:
             if not self._closed:
                 self._closed = True
                 self._queue.put(None)
+                self._wake.release()
         self._thread.join()
 
     def _work(self) -> None:
-        while (first := self._queue.get()) is not None:
-            more = self._waiting()
-            self._commit([first, *(job for job in more if job is not None)])
-            if None in more:
-                return
+        ended = False
+        while not ended:
+            self._wake.acquire()
+            with self._turn:
+                while not ended and not self._queue.empty():
+                    ended = self._commit_waiting()
+
+    def _commit_waiting(self) -> bool:
+        """Commits a group of what waits; says whether the end is reached, and leaves it there."""
+        waiting = self._waiting()
+        jobs = [job for job in waiting if job is not None]
+        if jobs:
+            self._commit(jobs)
+        if None not in waiting:
+            return False
+        self._queue.put(None)
+        return True
 
     def _waiting(self) -> list[_Queued | None]:
         waiting: list[_Queued | None] = []
-        while len(waiting) < MOST_JOBS - 1 and None not in waiting:
+        while len(waiting) < MOST_JOBS and None not in waiting:
             try:
                 waiting.append(self._queue.get_nowait())
             except Empty:
@@ -122,15 +148,22 @@ class GroupWriter:
         group = self._make_group()
         try:
             with self._profile.writer().begin() as connection:
-                for queued in jobs:
-                    self._attempt(connection, queued, group)
-        except Exception as error:  # noqa: BLE001 (handed to whoever waits for it)
+                if len(jobs) == 1:  # what fails takes nobody with it
+                    jobs[0].answer = jobs[0].job.attempt(connection, group)
+                else:
+                    for queued in jobs:
+                        self._attempt(connection, queued, group)
+        except BaseException as error:  # handed to whoever waits for it
             for queued in jobs:
                 queued.verdict.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
             return
-        group.publish()
-        for queued in jobs:
-            queued.settle()
+        try:
+            group.publish()
+        finally:
+            for queued in jobs:
+                queued.settle()
         self._tidy()
 
     def _attempt(self, connection: Connection, queued: _Queued, group: Group) -> None:

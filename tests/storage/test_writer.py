@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Event
+from pathlib import Path
+from threading import Event, current_thread
+from types import NoneType
 from typing import Any
 
 import pytest
 
+from retrograph.resolvers.scope import Role, Scope
+from retrograph.rules.checkpoint_errors import CheckpointConflict
 from retrograph.rules.errors import DatabaseUnavailable, NotFound
 from retrograph.storage.node_writes import create_nodes
 from retrograph.storage.nodes import find_nodes
@@ -16,6 +20,7 @@ from retrograph.storage.records import NodeRef
 from retrograph.storage.store import Store
 from retrograph.storage.write import Write
 from tests.consistency import assert_consistent
+from tests.executions import Execution
 from tests.planting import new_node, plant_nodes
 from tests.storage.stalling import Stalled, wait_for_queue
 
@@ -115,6 +120,56 @@ def test_a_verdict_waits_for_the_commit(store: Store) -> None:
     assert isinstance(second.exception(), NotFound)
     assert keys(store, "a") == {"a"}
     assert first.result()[1] + 1 == int(str(second.exception()))
+
+
+def durable_transactions(file: Path) -> int:
+    """How many transactions the write-ahead log holds: each was flushed to the disk once.
+
+    The last frame of each tells the size of the database (sqlite.org/fileformat2.html, 4.1).
+    """
+    log = file.with_name(file.name + "-wal").read_bytes()
+    size = 24 + int.from_bytes(log[8:12])
+    frames = [log[at : at + 24] for at in range(32, len(log), size)]
+    return sum(frame[4:8] != bytes(4) and frame[8:16] == log[16:24] for frame in frames)
+
+
+def test_concurrent_commits_share_one_durable_transaction(store: Store, tmp_path: Path) -> None:
+    """Each with a verdict of its own, the lost ones, too."""
+    scope, file = Scope(store, 1, None, frozenset(Role)), tmp_path / "memory.db"
+    runs = [Execution(scope, name) for name in ("a", "b", "a", "c", "b")]
+    before = durable_transactions(file)
+    with ThreadPoolExecutor(len(runs)) as pool, Stalled(store) as stalled:
+        verdicts = []
+        for place, run in enumerate(runs, start=1):
+            verdicts.append(pool.submit(run.commit, 0, f"token {place}"))
+            wait_for_queue(store, place)
+        stalled.go_on()
+    found = [type(verdict.exception()) for verdict in verdicts]
+    assert found == [NoneType, NoneType, CheckpointConflict, NoneType, CheckpointConflict]
+    assert durable_transactions(file) - before == 2  # what kept them waiting, and all of them
+
+
+def test_who_comes_alone_commits_in_its_own_thread(store: Store) -> None:
+    """And leaves what comes meanwhile to the writer."""
+    threads: list[str] = []
+
+    def note(write: Write) -> None:
+        threads.append(current_thread().name)
+
+    store.write(1, 1, note)
+    grouped(store, [note, note])
+    assert threads == [current_thread().name, "retrograph-writer", "retrograph-writer"]
+
+
+def test_an_interruption_of_who_commits_leaves_nobody_waiting(store: Store) -> None:
+    def interrupted(write: Write) -> None:
+        put("lost")(write)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store.write(1, 1, interrupted)
+    store.write(1, 1, put("kept"))
+    assert keys(store, "lost", "kept") == {"kept"}
 
 
 def test_closing_finishes_what_is_queued_and_refuses_what_comes_after(store: Store) -> None:
