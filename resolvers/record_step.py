@@ -62,7 +62,10 @@ def record_step(scope: Scope, fleet_id: int, step: Step) -> Recorded:
         known = step_by_key(s, at.id, name, step.key)
         if known is not None and _is_told(step, report, known):
             return Recorded(known, replayed=True)
-        (enter_step if known is None else finish_step)(write, at.id, report)
+        if known is None:
+            enter_step(write, at.id, name, report)
+        else:
+            finish_step(write, at.id, known, report)
         made = step_by_key(s, at.id, name, step.key)
         assert made is not None  # noqa: S101 (it was just written)
         return Recorded(made, replayed=False)

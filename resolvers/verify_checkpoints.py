@@ -1,4 +1,4 @@
-"""`verifyCheckpoints`: walks the whole chain of an execution and names its first broken link."""
+"""`verifyCheckpoints`: walks the chain of an execution and its ledger, and names what is broken."""
 
 from __future__ import annotations
 
@@ -10,48 +10,83 @@ from retrograph.rules.anchor import Anchor
 from retrograph.rules.chain import ChainCheck, Fault, Head
 from retrograph.rules.checkpoint_errors import CheckpointRemoved
 from retrograph.rules.errors import InvalidInput, NotFound
+from retrograph.rules.ledger import LedgerCheck
 from retrograph.storage.chains import Signed, anchors_of, chain_rows
 from retrograph.storage.executions import find_standing
 from retrograph.storage.snapshot import Snapshot
+from retrograph.storage.step_entries import ledger_entries
 
 ROWS = 32
 """Rows read at a time: a payload may take 1 MB."""
 
 
 @dataclass(frozen=True, slots=True)
+class VerifiedLedger:
+    """The entries of a ledger that hold, up to `head`, whose sequence is a number of an entry."""
+
+    checked: int
+    head: Head | None
+    fault: Fault | None
+
+
+@dataclass(frozen=True, slots=True)
 class Verified:
-    """What a walk has found: the links that hold, up to `head`, from `anchor` if there is one."""
+    """What a walk has found: the links that hold, up to `head`, from `anchor` if there is one.
+
+    `fault` is the chain's; the ledger has its own.
+    """
 
     checked: int
     head: Head | None
     anchor: Anchor | None
     anchor_hash: str | None
     fault: Fault | None
+    ledger: VerifiedLedger
     as_of: int
 
 
 def verify_checkpoints(
-    scope: Scope, fleet_id: int, execution_id: str, expected: Head | None = None
+    scope: Scope,
+    fleet_id: int,
+    execution_id: str,
+    expected: Head | None = None,
+    expected_ledger: Head | None = None,
 ) -> Verified:
-    """Verifies an execution's chain as it is stored now, against a head that was kept, if one is.
+    """Verifies an execution's chain and its ledger as they are stored now.
 
-    Raises `NotFound` for an execution that isn't there and of which no head was kept, and
-    `CheckpointRemoved` for a kept head that lies before the last anchor.
+    Against a head that was kept of either, if one is.  Raises `NotFound` for an execution that
+    isn't there and of which no head was kept, and `CheckpointRemoved` for a kept head that lies
+    before the last anchor.
     """
     check_execution(execution_id)
-    if expected is not None and expected.sequence < 1:
-        raise InvalidInput("Give a sequence from 1 on.", path=("expectedHead", "sequence"))
+    kept = {"expectedHead": expected, "expectedLedger": expected_ledger}
+    for name, head in kept.items():
+        if head is not None and head.sequence < 1:
+            raise InvalidInput("Give a sequence from 1 on.", path=(name, "sequence"))
     with scope.snapshot(fleet_id) as s:
         standing = find_standing(s, execution_id)
-        if standing is None and expected is None:
+        if standing is None and not any(kept.values()):
             raise NotFound(
                 f"There is no execution {execution_id!r} in this fleet.", path=("executionId",)
             )
         number = None if standing is None else standing.id
-        return _verify(s, number, execution_id, expected)
+        ledger = _verify_ledger(s, number, execution_id, expected_ledger)
+        return _verify(s, number, execution_id, expected, ledger)
 
 
-def _verify(s: Snapshot, number: int | None, key: str, expected: Head | None) -> Verified:
+def _verify_ledger(
+    s: Snapshot, number: int | None, key: str, expected: Head | None
+) -> VerifiedLedger:
+    check = LedgerCheck(expected)
+    if number is not None:
+        check.take(ledger_entries(s, number, key))
+    head = check.head if check.head.sequence else None
+    return VerifiedLedger(check.checked, head, check.finish())
+
+
+def _verify(
+    s: Snapshot, number: int | None, key: str, expected: Head | None, ledger: VerifiedLedger
+) -> Verified:
     anchors = [] if number is None else anchors_of(s, number, key)
     _check_kept(anchors, expected)
     check = ChainCheck(anchors, expected)
@@ -63,7 +98,7 @@ def _verify(s: Snapshot, number: int | None, key: str, expected: Head | None) ->
     fault = check.finish()
     anchor, sealed = anchors[-1] if anchors else (None, None)
     head = check.head if check.head.sequence else None
-    return Verified(check.checked, head, anchor, sealed, fault, s.instant)
+    return Verified(check.checked, head, anchor, sealed, fault, ledger, s.instant)
 
 
 def _check_kept(anchors: list[Signed], expected: Head | None) -> None:

@@ -1,10 +1,10 @@
-"""What a walk over the chain of an execution has found, and what retention has left of it."""
+"""What a walk over the chain and the ledger of an execution found, and what retention has left."""
 
 from __future__ import annotations
 
 import strawberry
 
-from retrograph.resolvers.verify_checkpoints import Verified
+from retrograph.resolvers.verify_checkpoints import Verified, VerifiedLedger
 from retrograph.rules import anchor, chain
 from retrograph.schema.enums import ChainFaultKind
 from retrograph.schema.scalars import DateTime, Long
@@ -25,11 +25,44 @@ class ChainHead:
     sequence: Long = strawberry.field(description="Its sequence.")
     hash: str = strawberry.field(description="Its hash.")
 
+    @classmethod
+    def of(cls, found: chain.Head | None) -> ChainHead | None:
+        """The head that a walk has come to, if any."""
+        return None if found is None else cls(sequence=Long(found.sequence), hash=found.hash)
+
 
 @strawberry.type(description="The first broken link of a chain.")
 class ChainFault:
     sequence: Long = strawberry.field(description="The sequence at which it shows.")
     kind: ChainFaultKind = strawberry.field(description="What is wrong with it.")
+
+    @classmethod
+    def of(cls, found: chain.Fault | None) -> ChainFault | None:
+        """The fault that a walk has found, if any."""
+        return None if found is None else cls(sequence=Long(found.sequence), kind=found.kind)
+
+
+@strawberry.type(
+    description=(
+        "What a walk over a whole ledger of steps has found. Its entries, the start of a step and "
+        "its outcome, are numbered from 1 on; their numbers stand for sequences."
+    )
+)
+class LedgerVerification:
+    checked: Long = strawberry.field(description="How many entries hold, from the first on.")
+    head: ChainHead | None = strawberry.field(
+        description="The last entry that holds; null if none does."
+    )
+    fault: ChainFault | None = strawberry.field(description="The first broken entry.")
+
+    @classmethod
+    def of(cls, found: VerifiedLedger) -> LedgerVerification:
+        """What a walk has found."""
+        return cls(
+            checked=Long(found.checked),
+            head=ChainHead.of(found.head),
+            fault=ChainFault.of(found.fault),
+        )
 
 
 @strawberry.type(
@@ -64,9 +97,11 @@ class CheckpointAnchor:
         )
 
 
-@strawberry.type(description="What a walk over a whole chain has found.")
+@strawberry.type(description="What a walk over a whole chain and its ledger has found.")
 class ChainVerification:
-    valid: bool = strawberry.field(description="Whether every link holds.")
+    valid: bool = strawberry.field(
+        description="Whether every link of the chain holds, and every entry of the ledger."
+    )
     checked: Long = strawberry.field(description="How many checkpoints hold, from the first on.")
     head: ChainHead | None = strawberry.field(
         description="The last link that holds; null if none does."
@@ -76,18 +111,19 @@ class ChainVerification:
         description="What stands for checkpoints that retention has removed."
     )
     as_of: DateTime = strawberry.field(description="The instant the chain was read at.")
+    ledger: LedgerVerification = strawberry.field(
+        description="What the walk over its steps has found."
+    )
 
     @classmethod
     def of(cls, found: Verified) -> ChainVerification:
         """What a walk has found."""
-        head, fault = found.head, found.fault
         return cls(
-            valid=fault is None,
+            valid=found.fault is None and found.ledger.fault is None,
             checked=Long(found.checked),
-            head=None if head is None else ChainHead(sequence=Long(head.sequence), hash=head.hash),
-            fault=None
-            if fault is None
-            else ChainFault(sequence=Long(fault.sequence), kind=fault.kind),
+            head=ChainHead.of(found.head),
+            fault=ChainFault.of(found.fault),
             anchor=CheckpointAnchor.of(found.anchor, found.anchor_hash),
             as_of=DateTime(found.as_of),
+            ledger=LedgerVerification.of(found.ledger),
         )

@@ -110,8 +110,8 @@ class CheckpointQuery:
 
     @strawberry.field(
         description=(
-            "Walks the whole chain of an execution as it is stored now, and names the first broken "
-            "link; against a head that was kept, a lost tail too."
+            "Walks the whole chain of an execution as it is stored now, and its ledger of steps, "
+            "and names the first broken link; against a head that was kept, a lost tail too."
         )
     )
     async def verify_checkpoints(
@@ -123,10 +123,15 @@ class CheckpointQuery:
             ChainHeadInput | None,
             strawberry.argument(description="A head that was kept, from when the chain was sound."),
         ] = None,
+        expected_ledger: Annotated[
+            ChainHeadInput | None,
+            strawberry.argument(description="The ledger's head, kept in the same way."),
+        ] = None,
     ) -> ChainVerification:
         fleet = read_fleet(fleet_id)
-        kept = None if expected_head is None else expected_head.read()
-        found = await info.context.call(verify_checkpoints, fleet, execution_id, kept)
+        heads = expected_head, expected_ledger
+        kept = [None if each is None else each.read() for each in heads]
+        found = await info.context.call(verify_checkpoints, fleet, execution_id, *kept)
         return ChainVerification.of(found)
 
     @strawberry.field(description="The steps of an execution, in the order of their starts.")

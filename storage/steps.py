@@ -1,41 +1,47 @@
-"""The ledger of an execution's steps: each is entered once by its key, and finished once."""
+"""The ledger of an execution's steps: each is entered once by its key, and finished once.
+
+What a row holds is checked by the hashes of its entries whenever it is read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, bindparam, func, insert, select, update
+from sqlalchemy import ColumnElement, Executable, bindparam, select, update
 from sqlalchemy.types import Text
 
+from retrograph.rules.checkpoint_errors import CheckpointDamaged
+from retrograph.rules.ledger import Entry, entry_hash, is_whole, result_hash
 from retrograph.storage.aside import aside
 from retrograph.storage.checkpoint_records import StepRecord, StepReport, StepStatus
 from retrograph.storage.executions import execution_called
 from retrograph.storage.filters import StepFilter, after_prefix
 from retrograph.storage.has_key import has_key
 from retrograph.storage.pages import page_of
-from retrograph.storage.payload_codec import pack, unpack
-from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, within_scope
+from retrograph.storage.payload_codec import pack
+from retrograph.storage.prepared import INSTANT, Frame, enter, fetch, prepared, within_scope
 from retrograph.storage.records import Page
 from retrograph.storage.same_text import has_prefix
 from retrograph.storage.snapshot import Snapshot
+from retrograph.storage.step_entries import NAMES, StepRow, entries_of, last_entry
 from retrograph.storage.tables import execution_step as step
 from retrograph.storage.write import Write
 
-_NAMES = (
-    "ordinal", "key", "sequence", "name", "worker", "started_at", "finished_at", "outcome",
-    "codec", "result",
-)  # fmt: skip
-_COLUMNS = tuple(step.c[name] for name in _NAMES)
+_COLUMNS = tuple(step.c[name] for name in NAMES)
 
 
-def enter_step(write: Write, execution: int, report: StepReport) -> None:
-    """Enters a step, whose key must be new to its execution, as started or finished at once."""
+def enter_step(write: Write, execution: int, name: str, report: StepReport) -> None:
+    """Enters a step of an execution, called `name`, as started or finished at once.
+
+    Its key must be new to the execution.
+    """
     s = write.snapshot
-    ordinal = 1 + (fetch(s, _last, execution=execution)[0][0] or 0)
+    number, previous, made = _next_entry(write, execution, name, report)
     row = {
         "execution_id": execution,
-        "ordinal": ordinal,
+        "ordinal": number,
         "tenant_id": s.tenant_id,
         "fleet_id": s.fleet_id,
         "key": report.key,
@@ -43,13 +49,25 @@ def enter_step(write: Write, execution: int, report: StepReport) -> None:
         "name": report.name,
         "worker": report.worker,
         "started_at": write.instant,
+        "previous_hash": previous,
+        "hash": made,
+        "finish_ordinal": None,
+        "finish_previous_hash": None,
+        "finish_hash": None,
     }
-    s.connection.execute(insert(step), row | _outcome(write, report))
+    enter(s, step, row | _outcome(write, report))
 
 
-def finish_step(write: Write, execution: int, report: StepReport) -> None:
+def finish_step(write: Write, execution: int, known: StepRecord, report: StepReport) -> None:
     """Gives a step that was started its outcome."""
     s = write.snapshot
+    told = replace(report, sequence=known.sequence, name=known.name, worker=known.worker)
+    number, previous, made = _next_entry(write, execution, known.execution_id, told)
+    linked = {
+        "finish_ordinal": number,
+        "finish_previous_hash": previous,
+        "finish_hash": made,
+    }
     s.connection.execute(
         update(step)
         .where(
@@ -58,7 +76,7 @@ def finish_step(write: Write, execution: int, report: StepReport) -> None:
             step.c.tenant_id == s.tenant_id,
             step.c.fleet_id == s.fleet_id,
         )
-        .values(_outcome(write, report))
+        .values(linked | _outcome(write, report))
     )
 
 
@@ -99,6 +117,23 @@ def _values(filter: StepFilter) -> dict[str, object]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+def _next_entry(
+    write: Write, execution: int, name: str, report: StepReport
+) -> tuple[int, str | None, str]:
+    """The number of the next entry of a ledger, the hash before it, and its own."""
+    s, last = write.snapshot, last_entry(write.snapshot, execution)
+    result = None if report.result is None else report.result.encode()
+    number, previous = last.sequence + 1, last.hash or None
+    entry = Entry(
+        s.tenant_id, s.fleet_id, name, number, report.key, report.sequence, report.name,
+        report.worker, report.status.name, write.instant, result_hash(result), previous,
+    )  # fmt: skip
+    try:
+        return number, previous, entry_hash(entry)
+    except ValueError as error:  # what the report brings was checked
+        raise _damaged(name, report.key) from error
+
+
 def _outcome(write: Write, report: StepReport) -> dict[str, object]:
     if report.status is StepStatus.STARTED:
         return {"finished_at": None, "outcome": None, "codec": None, "result": None}
@@ -112,20 +147,23 @@ def _outcome(write: Write, report: StepReport) -> dict[str, object]:
 
 
 def _record(s: Snapshot, execution: str, row: Sequence[Any]) -> StepRecord:
-    ordinal, key, sequence, name, worker, started, finished, outcome, codec, result = row
-    done = finished is not None and finished <= s.instant
+    found = StepRow(*row)
+    if not all(map(is_whole, entries_of(s, execution, found))):
+        raise _damaged(execution, found.key)
+    done = found.finished_at is not None and found.finished_at <= s.instant
+    text = found.text() if done else None
     return StepRecord(
-        s.tenant_id, s.fleet_id, execution, ordinal, key, sequence, name, worker,
-        StepStatus(outcome) if done else StepStatus.STARTED,
-        unpack(codec, result).decode() if done and result is not None else None,
-        started, finished if done else None, s.instant,
+        s.tenant_id, s.fleet_id, execution, found.ordinal, found.key, found.sequence or 0,
+        found.name, found.worker, StepStatus(found.outcome or 0) if done else StepStatus.STARTED,
+        None if text is None else text.decode(), found.started_at,
+        found.finished_at if done else None, s.instant,
     )  # fmt: skip
 
 
-@prepared
-def _last(frame: Frame) -> Executable:  # noqa: ARG001 (of the present)
-    return select(func.max(step.c.ordinal)).where(
-        step.c.execution_id == bindparam("execution"), *within_scope(step)
+def _damaged(execution: str, key: str) -> CheckpointDamaged:
+    return CheckpointDamaged(
+        f"The step {key!r} of the execution {execution!r} isn't what was recorded: its hash "
+        "differs. Ask verifyCheckpoints, and restore the database from a copy."
     )
 
 

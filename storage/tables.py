@@ -333,6 +333,11 @@ execution_step = Table(
     Column("started_at", Moment, nullable=False),
     Column("finished_at", Moment),
     Column("outcome", SmallInteger),
+    Column("previous_hash", Text),
+    Column("hash", Text, nullable=False),
+    Column("finish_ordinal", BigInteger),
+    Column("finish_previous_hash", Text),
+    Column("finish_hash", Text),
     Column("codec", SmallInteger),
     Column("result", LargeBinary),
 )

@@ -59,6 +59,6 @@ class UpcastFailed(RetrographError):
 
 
 class CheckpointDamaged(StorageError):
-    """A stored checkpoint isn't what was committed: its hash says so."""
+    """A stored checkpoint, or step, isn't what was committed: its hash says so."""
 
     code = "CHECKPOINT_DAMAGED"

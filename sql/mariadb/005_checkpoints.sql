@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS execution (
     KEY execution_by_fleet (tenant_id, fleet_id, id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;
 
--- codec: 0 payload is canonical JSON (RFC 8785), 1 the same deflated (zlib). based_on: a JSON list of node ids, ascending.
+-- codec: 0 payload is canonical JSON (RFC 8785), 1 the same deflated (zlib), and the CRC-32 of that. based_on: a JSON list of node ids, ascending.
 CREATE TABLE IF NOT EXISTS checkpoint (
     execution_id BIGINT NOT NULL COMMENT 'execution.id',
     sequence BIGINT NOT NULL CHECK (sequence > 0),
@@ -59,6 +59,8 @@ CREATE TABLE IF NOT EXISTS checkpoint_anchor (
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;
 
 -- A step has an outcome once it has finished: 1 succeeded, 2 failed. sequence: the checkpoint it belongs to.
+-- Each entry of the ledger has the next number of its execution, and a hash that binds it to the entry before: the one in
+-- which a step is entered is its ordinal, the one in which it is finished later its finish_ordinal.
 CREATE TABLE IF NOT EXISTS execution_step (
     execution_id BIGINT NOT NULL,
     ordinal BIGINT NOT NULL CHECK (ordinal > 0),
@@ -71,10 +73,16 @@ CREATE TABLE IF NOT EXISTS execution_step (
     started_at BIGINT NOT NULL,
     finished_at BIGINT,
     outcome SMALLINT CHECK (outcome BETWEEN 1 AND 2),
+    previous_hash VARCHAR(64),
+    hash VARCHAR(64) NOT NULL,
+    finish_ordinal BIGINT,
+    finish_previous_hash VARCHAR(64),
+    finish_hash VARCHAR(64),
     codec SMALLINT CHECK (codec IN (0, 1)),
     result LONGBLOB COMMENT 'as a payload',
     key_hash BINARY(32) AS (UNHEX(SHA2(`key`, 256))) PERSISTENT,
     PRIMARY KEY (execution_id, ordinal),
     UNIQUE KEY execution_step_by_key (execution_id, key_hash),
+    UNIQUE KEY execution_step_by_finish (execution_id, finish_ordinal),
     KEY execution_step_by_sequence (execution_id, sequence, ordinal)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;

@@ -22,7 +22,7 @@ CREATE INDEX IX_Executions_Key ON Memory.Executions (TenantId, FleetId, KeyHash,
     INCLUDE ([Key], DeletedAt);
 CREATE INDEX IX_Executions_Tenant_Fleet ON Memory.Executions (TenantId, FleetId, Id);
 GO
--- Codec: 0 Payload is canonical JSON (RFC 8785) in UTF-8, 1 the same deflated (zlib). BasedOn: a JSON list of node
+-- Codec: 0 Payload is canonical JSON (RFC 8785) in UTF-8, 1 the same deflated (zlib), and the CRC-32 of that. BasedOn: a JSON list of node
 -- ids, ascending. Token is of idempotency.
 CREATE TABLE Memory.Checkpoints (
     ExecutionId BIGINT NOT NULL,
@@ -65,7 +65,9 @@ CREATE TABLE Memory.CheckpointAnchors (
 );
 GO
 -- A step has an outcome once it has finished: 1 succeeded, 2 failed. Sequence: the checkpoint it belongs to. Result
--- is kept as a payload.
+-- is kept as a payload. Each entry of the ledger has the next number of its execution, and a hash that binds it to the
+-- entry before: the one in which a step is entered is its Ordinal, the one in which it is finished later its
+-- FinishOrdinal.
 CREATE TABLE Memory.ExecutionSteps (
     ExecutionId BIGINT NOT NULL,
     Ordinal BIGINT NOT NULL CONSTRAINT CK_ExecutionSteps_Ordinal CHECK (Ordinal > 0),
@@ -78,6 +80,11 @@ CREATE TABLE Memory.ExecutionSteps (
     StartedAt DATETIME2(6) NOT NULL,
     FinishedAt DATETIME2(6) NULL,
     Outcome SMALLINT NULL CONSTRAINT CK_ExecutionSteps_Outcome CHECK (Outcome BETWEEN 1 AND 2),
+    PreviousHash NVARCHAR(64) COLLATE Latin1_General_100_BIN2 NULL,
+    Hash NVARCHAR(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    FinishOrdinal BIGINT NULL,
+    FinishPreviousHash NVARCHAR(64) COLLATE Latin1_General_100_BIN2 NULL,
+    FinishHash NVARCHAR(64) COLLATE Latin1_General_100_BIN2 NULL,
     Codec SMALLINT NULL CONSTRAINT CK_ExecutionSteps_Codec CHECK (Codec IN (0, 1)),
     Result VARBINARY(MAX) NULL,
     KeyHash AS CAST(HASHBYTES('SHA2_256', [Key]) AS BINARY(32)) PERSISTED,
@@ -86,6 +93,7 @@ CREATE TABLE Memory.ExecutionSteps (
 );
 CREATE UNIQUE INDEX IX_ExecutionSteps_Key ON Memory.ExecutionSteps (ExecutionId, KeyHash);
 CREATE INDEX IX_ExecutionSteps_Sequence ON Memory.ExecutionSteps (ExecutionId, Sequence, Ordinal);
+CREATE INDEX IX_ExecutionSteps_Finish ON Memory.ExecutionSteps (ExecutionId, FinishOrdinal) INCLUDE (FinishHash);
 GO
 ALTER SECURITY POLICY Memory.TenantPolicy
     ADD FILTER PREDICATE Memory.TenantPredicate(TenantId) ON Memory.Executions,

@@ -19,7 +19,7 @@ CREATE UNIQUE INDEX execution_present ON execution (tenant_id, fleet_id, key) WH
 CREATE INDEX execution_by_key ON execution (tenant_id, fleet_id, key, created_at);
 CREATE INDEX execution_by_fleet ON execution (tenant_id, fleet_id, id);
 
--- codec: 0 payload is canonical JSON (RFC 8785), 1 the same deflated (zlib). based_on: a JSON list of node ids, ascending.
+-- codec: 0 payload is canonical JSON (RFC 8785), 1 the same deflated (zlib), and the CRC-32 of that. based_on: a JSON list of node ids, ascending.
 -- Payload stands last: what is beside it is read without it.
 CREATE TABLE checkpoint (
     execution_id INTEGER NOT NULL,      -- execution.id
@@ -59,6 +59,8 @@ CREATE TABLE checkpoint_anchor (
 ) STRICT, WITHOUT ROWID;
 
 -- A step has an outcome once it has finished: 1 succeeded, 2 failed. sequence: the checkpoint it belongs to.
+-- Each entry of the ledger has the next number of its execution, and a hash that binds it to the entry before: the one in
+-- which a step is entered is its ordinal, the one in which it is finished later its finish_ordinal.
 CREATE TABLE execution_step (
     execution_id INTEGER NOT NULL,
     ordinal INTEGER NOT NULL CHECK (ordinal > 0),
@@ -71,12 +73,18 @@ CREATE TABLE execution_step (
     started_at INTEGER NOT NULL,
     finished_at INTEGER,
     outcome INTEGER CHECK (outcome BETWEEN 1 AND 2),
+    previous_hash TEXT,
+    hash TEXT NOT NULL,
+    finish_ordinal INTEGER,
+    finish_previous_hash TEXT,
+    finish_hash TEXT,
     codec INTEGER CHECK (codec IN (0, 1)),
     result BLOB,                        -- as a payload
     PRIMARY KEY (execution_id, ordinal)
 ) STRICT;
 CREATE UNIQUE INDEX execution_step_by_key ON execution_step (execution_id, key);
 CREATE INDEX execution_step_by_sequence ON execution_step (execution_id, sequence, ordinal);
+CREATE UNIQUE INDEX execution_step_by_finish ON execution_step (execution_id, finish_ordinal) WHERE finish_ordinal IS NOT NULL;
 
 CREATE TRIGGER checkpoint_update BEFORE UPDATE ON checkpoint BEGIN SELECT RAISE(ABORT, 'a checkpoint is final'); END;
 CREATE TRIGGER checkpoint_delete BEFORE DELETE ON checkpoint
@@ -96,5 +104,6 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('checkpoint_anchor', 'checkpoint_anchor', '10000 10 1'),
     ('execution_step', 'sqlite_autoindex_execution_step_1', '1000000 100 1'),
     ('execution_step', 'execution_step_by_key', '1000000 100 1'),
-    ('execution_step', 'execution_step_by_sequence', '1000000 100 4 1');
+    ('execution_step', 'execution_step_by_sequence', '1000000 100 4 1'),
+    ('execution_step', 'execution_step_by_finish', '500000 50 1');
 ANALYZE sqlite_schema;

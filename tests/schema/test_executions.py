@@ -22,6 +22,9 @@ VERIFY = f"""query ($head: ChainHeadInput) {{
     verifyCheckpoints(fleetId: 1, executionId: "run", expectedHead: $head) {{
         valid checked asOf head {{ sequence hash }} fault {{ sequence kind }}
         anchor {{ {ANCHOR} }} }} }}"""
+LEDGER = """query ($head: ChainHeadInput) {
+    verifyCheckpoints(fleetId: 1, executionId: "run", expectedLedger: $head) { valid fault { kind }
+        head { sequence } ledger { checked head { sequence hash } fault { sequence kind } } } }"""
 ERROR = "__typename ... on UserError { code path }"
 ROLLBACK = f"""mutation ($input: RollbackExecutionInput!) {{ rollbackExecution(input: $input) {{
     {ERROR} ... on CheckpointConflict {{ head {{ sequence }} }}
@@ -62,6 +65,21 @@ def test_a_chain_is_verified(served: Served, memory: Memory) -> None:
     }  # fmt: skip
     lost = only(served.ask(VERIFY, head={"sequence": "3", "hash": head.hash}))
     assert (lost["valid"], lost["fault"]) == (False, {"sequence": "3", "kind": "LOST_TAIL"})
+
+
+def test_a_ledger_is_verified(served: Served, memory: Memory) -> None:
+    assert not tell(served, STEP, key="pay", status="STARTED")["replayed"]
+    assert not tell(served, STEP, key="pay", status="SUCCEEDED", result=[1])["replayed"]
+    found = only(served.ask(LEDGER))
+    assert (found["valid"], found["head"]) == (True, None)
+    head = found["ledger"]["head"]
+    assert (found["ledger"]["checked"], head["sequence"]) == ("2", "2")
+    assert only(served.ask(LEDGER, head=head))["valid"]
+    lost = only(served.ask(LEDGER, head=head | {"sequence": "3"}))
+    assert (lost["valid"], lost["fault"]) == (False, None)
+    assert lost["ledger"]["fault"] == {"sequence": "3", "kind": "LOST_TAIL"}
+    early = served.ask(LEDGER, head=head | {"sequence": "0"})
+    assert early.code == "BAD_USER_INPUT"
 
 
 def test_what_can_not_be_verified_is_an_error(served: Served, memory: Memory) -> None:
