@@ -102,7 +102,7 @@ def test_a_step_cut_out_is_found(run: Execution, key: str, found: Any) -> None:
 
 def test_an_outcome_taken_back_is_found(run: Execution) -> None:
     keep(run)
-    blank = ("finished_at", "outcome", "codec", "result", "finish_ordinal")
+    blank: tuple[str, ...] = ("finished_at", "outcome", "codec", "result", "finish_ordinal")
     blank += ("finish_previous_hash", "finish_hash")
     put(run, execution_step, dict.fromkeys(blank), steps(run)["one"])
     assert fault(run) == (3, "MISSING")

@@ -76,7 +76,7 @@ ANSWERS: dict[str, Answer] = {
     "impacts": (("NodeId", "Kind", "Validity", "Pinned"), []),
     "any task": (("Id",), []),
     "ping": (("",), [(1,)]),
-    "read clocks": (("FleetId", "ValidFrom", "CreatedAt"), [(1, NOW, NOW)]),
+    "read clocks": (("ValidFrom", "CreatedAt"), [(NOW, NOW)]),
 }
 
 

@@ -78,6 +78,7 @@ def test_a_connection_is_used_again_and_readied_once(store: Store, driver: Scrip
 def test_a_read_that_is_refused_is_rolled_back(store: Store, driver: ScriptedDriver) -> None:
     with pytest.raises(InstantInFuture), store.read(1, 1, 2**62):
         pass
+    driver.answer("read clocks", (("ValidFrom", "CreatedAt"), []))
     with pytest.raises(NotFound):
         store.clock(1, 2)
     assert driver.said().count("rollback") == 2
