@@ -18,6 +18,7 @@ from retrograph.storage.checkpoint_records import StepStatus
 from retrograph.storage.records import ChangeKind, Direction, EventType, NodeKind, RunStatus
 from retrograph.storage.scheduled import ScheduleStatus
 from retrograph.storage.task_records import DecisionKind, TaskStatus
+from retrograph.storage.update_records import UpdateKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,6 +42,7 @@ __all__ = [
     "ScheduleStatus",
     "StepStatus",
     "TaskStatus",
+    "UpdateKind",
     "Validity",
 ]
 
@@ -149,6 +151,17 @@ _describe(
         ChangeKind.CREATED: "It was not there at the first, and is at the second.",
         ChangeKind.CHANGED: "It is there at both, and has changed in between.",
         ChangeKind.REMOVED: "It is not there at the second.",
+    },
+)
+_describe(
+    UpdateKind,
+    "What became of a node or an edge that is watched.",
+    {
+        UpdateKind.PRESENT: "A node of the snapshot.",
+        UpdateKind.SNAPSHOT_END: "The nodes of the snapshot have all been told.",
+        UpdateKind.ENTERED: "It has come, or passes the filter from now on.",
+        UpdateKind.CHANGED: "It has changed, and passes the filter as before.",
+        UpdateKind.LEFT: "It has gone, or passes the filter no more.",
     },
 )
 _describe(

@@ -15,8 +15,8 @@ from typing import NamedTuple, Self
 
 from retrograph.schema.bell import Waiter
 
-Position = tuple[int, int]
-"""The instant and the ordinal of an event: whoever stands there was told it, and all before."""
+Position = tuple[int, ...]
+"""The instant of an item and its place there: whoever stands there was told it, and all before."""
 
 LOG_EVENTS = 4_096
 """Events that a log keeps at most."""
@@ -142,9 +142,15 @@ class Following:
     """
 
     def __init__(
-        self, feed: Feed, position: Position, ear: Waiter, is_over: Callable[[], bool]
+        self,
+        feed: Feed,
+        position: Position,
+        ear: Waiter,
+        is_over: Callable[[], bool],
+        cursor_of: Callable[[Position], str],
     ) -> None:
         self.position = position
+        self._cursor_of = cursor_of
         self._feed = feed
         self._ear = ear
         self._is_over = is_over
@@ -157,6 +163,11 @@ class Following:
 
     def __exit__(self, *_: object) -> None:
         self._feed.detach(self._ear)
+
+    @property
+    def cursor(self) -> str:
+        """To go on behind what was sent."""
+        return self._cursor_of(self.position)
 
     async def take(self) -> Sequence[bytes]:
         """The next responses, when there are any; none: the following is over, or has to end.

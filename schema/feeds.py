@@ -64,14 +64,17 @@ class Seat:
         self._question = question
         self._caller = caller
 
-    def follow(self, position: Position, ear: Waiter) -> Following | None:
+    def follow(
+        self, position: Position, ear: Waiter, cursor_of: Callable[[Position], str]
+    ) -> Following | None:
         """The way on from a position; None where no feed covers it.  Raises what made it fail."""
         feed = self._feeds.find(self._question)
         if feed is None or not feed.covers(position):
             return None
         if feed.failure is not None:
             raise feed.failure
-        return None if feed.over else Following(feed, position, ear, self._caller.is_expired)
+        is_expired = self._caller.is_expired
+        return None if feed.over else Following(feed, position, ear, is_expired, cursor_of)
 
     def open(self, position: Position) -> None:
         """Begins a feed behind a position, unless there is one."""

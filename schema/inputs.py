@@ -62,6 +62,21 @@ class NodeFilter:
         )
 
 
+@strawberry.input(description="Narrows a stream down: all that is given must hold.")
+class FeedFilter(NodeFilter):
+    subtree_of: NodeRef | None = strawberry.field(
+        default=None,
+        description=(
+            "This node, or one that depends on it, directly or not; at most 100,000 nodes."
+        ),
+    )
+
+    def read_feed(self) -> tuple[filters.NodeFilter, records.NodeRef | None]:
+        """The filter, and the root of the subtree."""
+        root = self.subtree_of
+        return self.read(), None if root is None else root.read(("filter", "subtreeOf"))
+
+
 @strawberry.input(description="Narrows a list of edges down: all that is given must hold.")
 class EdgeFilter:
     type: list[EdgeType] | None = strawberry.field(

@@ -56,6 +56,7 @@ PERMISSIONS: Mapping[str, Roles | None] = {
     "Mutation.supersede": WRITERS,
     "Mutation.unlinkNodes": WRITERS,
     "Subscription.events": READERS,
+    "Subscription.snapshotThenChanges": READERS,
 }
 """Any one of an operation's roles is enough. Every field of the three root types stands here; what
 lies below them is read by whoever may ask them. Introspection is for anybody."""

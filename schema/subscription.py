@@ -1,21 +1,17 @@
-"""The subscription: the outbox from a cursor on, then live; nothing lost, nothing twice.
-
-Whoever lives on the news of a process follows a feed, which works out each event once for all who
-ask alike. Who has not caught up with it reads the database, as the feed itself does.
-"""
+"""The subscriptions: the outbox, and what becomes of nodes that match; nothing lost or twice."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from math import inf
-from time import monotonic
+from typing import Annotated
 
 import strawberry
 
-from retrograph.resolvers.events import check_reached, list_events
+from retrograph.resolvers.events import check_reached
+from retrograph.resolvers.updates import check_readable, find_audience
 from retrograph.rules.cursor import decode_event_cursor
-from retrograph.rules.limits import MAX_ID
-from retrograph.rules.stream_errors import Lagged
+from retrograph.rules.limits import MAX_ID, MIN_ID
+from retrograph.schema import inputs
 from retrograph.schema.arguments import (
     EventCursor,
     EventTypes,
@@ -23,14 +19,14 @@ from retrograph.schema.arguments import (
     read_event_types,
     read_fleet,
 )
-from retrograph.schema.context import Context, Info
-from retrograph.schema.enums import EventType
-from retrograph.schema.event import Event, events_ahead
-from retrograph.schema.feed import Following, Reading
-from retrograph.schema.feeds import Feeds, Question
-
-PAGE = 500
-"""Events read at once; a slow subscriber holds no more than these."""
+from retrograph.schema.context import Info
+from retrograph.schema.event import Event
+from retrograph.schema.feed import Reading
+from retrograph.schema.feeds import Question
+from retrograph.schema.follow import follow_alone, follow_together
+from retrograph.schema.sources import Item, Outbox, Source, Updates
+from retrograph.schema.update import SNAPSHOT, Update, end_of, update_cursors
+from retrograph.storage.update_records import Place
 
 
 @strawberry.type(description="What happens, as it happens.")
@@ -46,91 +42,69 @@ class Subscription:
         info: Info,
         fleet_id: FleetId,
         types: EventTypes = None,
+        filter: Annotated[
+            inputs.FeedFilter | None,
+            strawberry.argument(
+                description="Only events about nodes that pass it at the event's instant."
+            ),
+        ] = None,
         after: EventCursor = None,
     ) -> AsyncGenerator[Event, None]:
         context, caller, fleet = info.context, info.context.caller, read_fleet(fleet_id)
-        outbox = _Outbox(context, fleet, read_event_types(types))
+        wanted = (filter or inputs.FeedFilter()).read_feed()
+        audience = await context.call(find_audience, fleet, *wanted)
+        outbox = Outbox(context, fleet, audience, read_event_types(types))
         if caller.reading is not None:
-            return _follow_alone(outbox, caller.reading)
+            return follow_alone(outbox, caller.reading)
         start = None if after is None else decode_event_cursor(after)
         clock = await context.at(fleet)
         check_reached(start, clock)
-        reading = Reading((clock, MAX_ID) if start is None else start)
-        if caller.feeds is None or context.asked is None:
-            return _follow_alone(outbox, reading)
-        raw = info._raw_info  # noqa: SLF001 (of the document Strawberry shows less)
-        question = Question.of(caller.scope.tenant_id, fleet, context.asked, raw)
-        # A way along a feed stands for the events on it.
-        return _follow_together(outbox, reading, caller.feeds, question)  # type: ignore[return-value]
+        return _follow(info, outbox, Reading((clock, MAX_ID) if start is None else start))
+
+    @strawberry.subscription(
+        description=(
+            "First the nodes that pass the filter, by id, as of one instant; then SNAPSHOT_END; "
+            "then each change of such a node, and of an edge that touches one, in the order of "
+            "instants: no gap and no overlap. Behind the cursor `after` it goes on where it was."
+        )
+    )
+    async def snapshot_then_changes(
+        self,
+        info: Info,
+        fleet_id: FleetId,
+        filter: Annotated[
+            inputs.FeedFilter | None,
+            strawberry.argument(description="Only such nodes, and edges that touch one."),
+        ] = None,
+        after: Annotated[
+            str | None,
+            strawberry.argument(description="The cursor of an update: go on behind it."),
+        ] = None,
+    ) -> AsyncGenerator[Update, None]:
+        context, caller, fleet = info.context, info.context.caller, read_fleet(fleet_id)
+        wanted = (filter or inputs.FeedFilter()).read_feed()
+        audience = await context.call(find_audience, fleet, *wanted)
+        cursors = update_cursors(fleet, *wanted)
+        if caller.reading is not None:
+            return follow_alone(Updates(context, fleet, audience, cursors, None), caller.reading)
+        keyset = cursors.decode(after)
+        told: int | None = MIN_ID
+        if keyset is None:
+            place = end_of(await context.at(fleet))
+        else:
+            await context.call(check_readable, fleet, keyset.at)
+            phase, what, id = keyset.position
+            going_on = phase == SNAPSHOT
+            place = end_of(keyset.at) if going_on else Place(keyset.at, what, id)
+            told = id if going_on else None
+        return _follow(info, Updates(context, fleet, audience, cursors, told), Reading(place))
 
 
-class _Outbox:
-    """The outbox of a fleet as one operation reads it, page by page.
-
-    When a page has been told, `at_end` says whether there is no more for now.
-    """
-
-    def __init__(self, context: Context, fleet_id: int, types: frozenset[EventType] | None) -> None:
-        self.context = context
-        self.fleet_id = fleet_id
-        self.at_end = False
-        self._types = types
-
-    async def events(self, reading: Reading) -> AsyncGenerator[Event, None]:
-        """The next page of events; the reading goes on with each."""
-        context = self.context
-        context.caller.check_proof()
-        page = await context.call(list_events, self.fleet_id, self._types, reading.position, PAGE)
-        context.forget()
-        for event in events_ahead(page.rows):
-            context.caller.check_proof()
-            context.instants.settle(self.fleet_id, event.at)
-            reading.position = event.record.at, event.record.ordinal
-            yield event
-        self.at_end = not page.has_next
-        if self.at_end:
-            # Whatever is committed later has a later instant.
-            reading.position = page.as_of, MAX_ID
-
-
-async def _follow_alone(outbox: _Outbox, reading: Reading) -> AsyncGenerator[Event, None]:
-    caller, fleet_id = outbox.context.caller, outbox.fleet_id
-    with (
-        caller.opens("subscriptions"),
-        caller.bell.waiter(caller.scope.tenant_id, fleet_id, caller.expires_at) as waiter,
-    ):
-        while not waiter.stopped():
-            waiter.clear()
-            async for event in outbox.events(reading):
-                yield event
-                if waiter.stopped():
-                    return
-            if outbox.at_end:
-                reading.rest()
-                await waiter.wait()
-
-
-async def _follow_together(
-    outbox: _Outbox, reading: Reading, feeds: Feeds, question: Question
-) -> AsyncGenerator[Event | Following, None]:
-    """Follows the feed from when it has caught up with it; raises `Lagged` if it can't any more."""
-    caller, deadline = outbox.context.caller, inf
-    with caller.opens("subscriptions"), caller.bell.follower(caller.expires_at) as ear:
-        async with feeds.seat(question, caller) as seat:
-            while not ear.stopped():
-                ear.clear()
-                way = seat.follow(reading.position, ear)
-                if way is not None:
-                    with way:
-                        yield way
-                    reading.position, deadline = way.position, monotonic() + feeds.patience
-                    caller.check_proof()
-                    continue
-                async for event in outbox.events(reading):
-                    yield event
-                    if ear.stopped():
-                        return
-                    if monotonic() > deadline:
-                        raise Lagged(event.cursor)
-                if outbox.at_end:
-                    seat.open(reading.position)
+def _follow(info: Info, source: Source[Item], reading: Reading) -> AsyncGenerator[Item, None]:
+    context, caller = info.context, info.context.caller
+    if caller.feeds is None or context.asked is None:
+        return follow_alone(source, reading)
+    raw = info._raw_info  # noqa: SLF001 (of the document Strawberry shows less)
+    question = Question.of(caller.scope.tenant_id, source.fleet_id, context.asked, raw)
+    # A way along a feed stands for the items on it.
+    return follow_together(source, reading, caller.feeds, question)  # type: ignore[return-value]

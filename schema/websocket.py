@@ -35,7 +35,6 @@ from strawberry.subscriptions.protocols.graphql_transport_ws.types import (
 )
 from strawberry.types.execution import ExecutionResult, PreExecutionError
 
-from retrograph.rules.cursor import encode_event_cursor
 from retrograph.rules.errors import Unauthenticated
 from retrograph.rules.stream_errors import Lagged, TooManyStreams
 from retrograph.schema.context import EXPIRED, Caller
@@ -174,7 +173,7 @@ class _Handler(BaseGraphQLTransportWSHandler[Visitor, None]):
             try:
                 await self.websocket.send_texts([frame % (id, each) for each in taken])
             except TimeoutError:
-                lagged = Lagged(encode_event_cursor(*way.position))
+                lagged = Lagged(way.cursor)
                 told: GraphQLFormattedError = {
                     "message": lagged.message,
                     "extensions": extensions_of(lagged),

@@ -151,7 +151,7 @@ def _nodes(frame: Frame, table: FromClause, at: ColumnElement[int]) -> Select[An
     )
     return (
         select(at.label("at"), table.c.id.label("id"))
-        .where(*scoped(table), *_in_window(at, table.c.id))
+        .where(*scoped(table), *in_window(at, table.c.id))
         .where(*(~condition for condition in newer))
     )
 
@@ -184,7 +184,7 @@ def _edges(table: FromClause, at: ColumnElement[int], there: ColumnElement[int])
     columns = (table.c[name].label(name) for name in COLUMNS)
     return (
         select(at.label("at"), there.label("there"), *columns)
-        .where(*scoped(table), *_in_window(at, table.c.id))
+        .where(*scoped(table), *in_window(at, table.c.id))
         .where(table.c.source_id != table.c.target_id)
     )
 
@@ -219,7 +219,8 @@ def _linked_again(ended: FromClause) -> ColumnElement[bool]:
     return or_(*versions)
 
 
-def _in_window(at: ColumnElement[int], id: ColumnElement[int]) -> tuple[ColumnElement[bool], ...]:
+def in_window(at: ColumnElement[int], id: ColumnElement[int]) -> tuple[ColumnElement[bool], ...]:
+    """What lies behind the place of the parameters `at` and `after`, up to the instant."""
     start: ColumnElement[int] = bindparam("at")
     after = bindparam("after", type_=BigInteger)
     return at >= start, at <= INSTANT, or_(at > start, id > after)

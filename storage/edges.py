@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import (
@@ -23,11 +24,11 @@ from sqlalchemy import (
 
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.limits import MIN_ID
-from retrograph.storage.as_of import Arm, over_arms
+from retrograph.storage.as_of import Arm, over_arms, paired_keyed_arms
 from retrograph.storage.aside import aside
 from retrograph.storage.driven import drive
 from retrograph.storage.filters import EdgeFilter
-from retrograph.storage.id_set import id_rows
+from retrograph.storage.id_set import Place, id_rows, instant_rows
 from retrograph.storage.pages import page_of
 from retrograph.storage.prepared import Frame, fetch, prepared, scoped, within_scope
 from retrograph.storage.presence import is_node
@@ -48,6 +49,17 @@ def edges_by_id(s: Snapshot, ids: Collection[int]) -> dict[int, EdgeRecord]:
     if not ids:
         return {}
     return {row[0]: edge_record(s, row) for row in fetch(s, _by_id, ids=ids)}
+
+
+def edges_then(s: Snapshot, places: Collection[Place]) -> dict[Place, EdgeRecord]:
+    """Those of `places` where there was an edge, by one statement; broken ones among them.
+
+    No instant may be later than the snapshot's.
+    """
+    if not places:
+        return {}
+    rows = fetch(s, _then, since=places)
+    return {(row[1], row[0]): edge_record(replace(s, instant=row[0]), row[1:]) for row in rows}
 
 
 def page_edges(s: Snapshot, filter: EdgeFilter, first: int, after: int | None) -> Page[EdgeRecord]:
@@ -150,6 +162,19 @@ def _by_id(frame: Frame) -> Executable:
         return chosen.where(*within_scope(arm), *whole(frame, *_ends(arm, True)))
 
     return over_arms(frame.keyed_arms(edge, ids.c.value), build)
+
+
+@prepared
+def _then(frame: Frame) -> Executable:  # noqa: ARG001 (the same in every frame)
+    since = instant_rows()
+
+    def build(arm: Arm) -> Select[Any]:
+        joined = drive(since, (arm.table, arm.c.id == since.c.id))
+        chosen = select(since.c.moment, *_columns(arm)).select_from(joined)
+        return chosen.where(*within_scope(arm))
+
+    found = paired_keyed_arms(edge, since.c.period, since.c.id, current=False)
+    return over_arms(found, build)
 
 
 @prepared

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.validity import Validity
@@ -58,6 +59,34 @@ class StepFilter:
 
     sequence: int | None = None
     key_prefix: str | None = None
+
+
+class Matched(Protocol):
+    """What a filter looks at of a node as of an instant."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def key(self) -> str | None: ...
+    @property
+    def kind(self) -> NodeKind: ...
+    @property
+    def validity(self) -> Validity: ...
+    @property
+    def pinned(self) -> bool: ...
+
+
+def passes(filter: NodeFilter, node: Matched) -> bool:
+    """Whether a node passes a filter; lists of nodes ask the database the same."""
+    prefix = filter.key_prefix
+    return (
+        filter.kind in (None, node.kind)
+        and (filter.validity is None or node.validity in filter.validity)
+        and filter.pinned in (None, node.pinned)
+        and (filter.ids is None or node.id in filter.ids)
+        and (filter.keys is None or node.key in filter.keys)
+        and (prefix is None or (node.key is not None and node.key.startswith(prefix)))
+    )
 
 
 def after_prefix(prefix: str) -> str | None:

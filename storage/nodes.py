@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Executable, FromClause, Select, select
 
@@ -36,6 +36,16 @@ _MOST_KEYS = 2_000
 """In one statement: as JSON, at their longest, they stay below the 16 MB a server may take."""
 _VALIDITIES = {int(validity): validity for validity in Validity}
 _KINDS = {int(kind): kind for kind in NodeKind}
+
+
+class SeenNode(NamedTuple):
+    """What filters look at of a node as of an instant."""
+
+    id: int
+    key: str | None
+    kind: NodeKind
+    validity: Validity
+    pinned: bool
 
 
 def find_nodes(s: Snapshot, refs: Collection[NodeRef]) -> dict[NodeRef, int]:
@@ -87,6 +97,18 @@ def nodes_then(s: Snapshot, places: Collection[Place]) -> dict[Place, NodeRecord
     return {
         place: node_record(replace(s, instant=place[1]), state, contents[place])
         for place, state in states.items()
+    }
+
+
+def seen_then(s: Snapshot, places: Collection[Place]) -> dict[Place, SeenNode]:
+    """What filters look at of those of `places` where there was a node; one statement."""
+    if not places:
+        return {}
+    return {
+        (row[1], row[0]): SeenNode(
+            row[1], row[2], _KINDS[row[3]], _VALIDITIES[row[6]], bool(row[8])
+        )
+        for row in fetch(s, _states_then, since=places)
     }
 
 

@@ -62,7 +62,7 @@ def test_who_has_come_farther_than_the_feed_is_told_nothing_twice() -> None:
     async def follow() -> list[bytes]:
         feed = Feed((0, 0), lambda: 10_000)
         ear: Any = SimpleNamespace(stopped=lambda: False, clear=lambda: None)
-        way = Following(feed, (3, 0), ear, lambda: False)
+        way = Following(feed, (3, 0), ear, lambda: False, str)
         for at in range(1, 6):
             feed.reading.position = (at, 0)
             feed.tell(b"%d" % at)
@@ -129,7 +129,7 @@ def test_a_peer_that_has_gone_takes_no_last_words() -> None:
 
 def test_what_is_in_the_place_of_an_event_is_passed_on_as_it_is() -> None:
     """Nothing of the operation is executed for it: the feed has done that."""
-    way = Following(Feed((0, 0), lambda: 1), (0, 0), SimpleNamespace(), lambda: False)  # type: ignore[arg-type]
+    way = Following(Feed((0, 0), lambda: 1), (0, 0), SimpleNamespace(), lambda: False, str)  # type: ignore[arg-type]
     executor: Any = make_schema().execution_context_class
     found: Any = executor.execute_operation(SimpleNamespace(root_value=way))
     assert isinstance(found, ExecutionResult)

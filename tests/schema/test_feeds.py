@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from retrograph.app import create_app
-from retrograph.resolvers.events import list_events
 from retrograph.resolvers.inputs import NodeInput
 from retrograph.resolvers.scope import Role, Scope
+from retrograph.resolvers.updates import list_matching_events
 from retrograph.rules.errors import DatabaseUnavailable
 from retrograph.rules.limits import MAX_ID
 from retrograph.schema import feed as feed_module
-from retrograph.schema import subscription
+from retrograph.schema import sources
 from retrograph.schema.bell import Bell
 from retrograph.schema.context import Caller
 from retrograph.schema.feed import Feed, Following, Reading
@@ -190,14 +190,14 @@ def test_a_feed_ends_with_its_last_subscriber(server: Listening, chain: Memory) 
 def test_events_of_a_failing_feed_are_an_error_to_each(
     server: Listening, chain: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, failing = list_events, False
+    read, failing = list_matching_events, False
 
     def fail(*args: Any) -> Any:
         if failing:
             raise DatabaseUnavailable("Start the database.")
         return read(*args)
 
-    monkeypatch.setattr(subscription, "list_events", fail)
+    monkeypatch.setattr(sources, "list_matching_events", fail)
     with server.socket() as socket:
         for id in "xy":
             socket.subscribe(id, CURSORS)

@@ -22,7 +22,7 @@ from retrograph.resolvers.events import list_events
 from retrograph.resolvers.inputs import NodeInput
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.errors import DatabaseUnavailable, Unauthenticated
-from retrograph.schema import subscription
+from retrograph.schema import sources
 from retrograph.schema.bell import Bell
 from retrograph.schema.context import EXPIRED
 from retrograph.schema.event import events_ahead
@@ -157,7 +157,7 @@ def test_no_event_is_told_after_proof_has_expired(
         clock.advance(SECOND)
         yield from told(rows)[1:]
 
-    monkeypatch.setattr(subscription, "events_ahead", expiring)
+    monkeypatch.setattr(sources, "events_ahead", expiring)
     with proving(store, clock) as server, server.socket(begun=False) as socket:
         socket.say(first({"Authorization": "Bearer good"}))
         socket.hear()
@@ -239,7 +239,7 @@ def test_a_stream_that_fails_ends_with_an_error(
             return read(*args)
         raise DatabaseUnavailable("Start the database.")
 
-    monkeypatch.setattr(subscription, "list_events", failing)
+    monkeypatch.setattr(sources, "list_matching_events", failing)
     memory.plant("a")
     memory.fell("a")
     with limited(store) as server, server.socket() as socket:

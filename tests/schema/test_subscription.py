@@ -10,17 +10,18 @@ from typing import Any
 
 import pytest
 
-from retrograph.resolvers.events import list_events
 from retrograph.resolvers.pin_node import pin_node
 from retrograph.resolvers.revert_run import revert_run
+from retrograph.resolvers.updates import list_matching_events
 from retrograph.rules.instant import LATEST, format_instant
 from retrograph.rules.limits import MAX_COST, MAX_ID
-from retrograph.schema import subscription
+from retrograph.schema import sources
 from retrograph.schema.bell import Bell
 from retrograph.schema.context import Caller
 from retrograph.schema.schema import make_schema
-from retrograph.storage.records import EventRecord, NodeRef, Page
+from retrograph.storage.records import NodeRef
 from retrograph.storage.store import open_store
+from retrograph.storage.updates import Part
 from tests.clock import START as NOW
 from tests.clock import ManualClock
 from tests.memory import Memory
@@ -81,7 +82,7 @@ def test_the_past_is_scanned_then_the_present_followed(server: Listening, chain:
 def test_pages_of_the_scan_join(
     server: Listening, chain: Memory, page: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subscription, "PAGE", page)
+    monkeypatch.setattr(sources, "PAGE", page)
     for key in "dcba":
         chain.fell(key)
     with server.socket() as socket:
@@ -242,11 +243,11 @@ def test_a_subscriber_reads_once_a_ring_and_rests(
     """Whether or not there is news for it."""
     reads: list[Any] = []
 
-    def read(*args: Any) -> Page[EventRecord]:
+    def read(*args: Any) -> Part:
         reads.append(args)
-        return list_events(*args)
+        return list_matching_events(*args)
 
-    monkeypatch.setattr(subscription, "list_events", read)
+    monkeypatch.setattr(sources, "list_matching_events", read)
 
     async def follow() -> None:
         caller = Caller(chain.scope, Inline(), Bell(chain.store.listen))

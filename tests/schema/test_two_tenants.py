@@ -34,6 +34,8 @@ from retrograph.rules.instant import format_instant, parse_instant
 from retrograph.schema.permissions import PERMISSIONS
 from retrograph.schema.protection import Protection
 from retrograph.schema.schema import sdl
+from retrograph.schema.update import CHANGES, update_cursors
+from retrograph.storage.filters import NodeFilter
 from retrograph.storage.store import Store, open_store
 from retrograph.storage.task_records import TaskRecord
 from tests.clock import START, ManualClock
@@ -335,6 +337,9 @@ def with_fleet(variables: Any, fleet: str) -> Any:
 def test_a_subscription_hears_nothing_of_anothers_fleet(neighbours: Tenants) -> None:
     store, known = neighbours.store, neighbours.known
     known.cursors["Subscription.events"] = known.cursors["Query.events"]
+    watched = update_cursors(FLEET, NodeFilter(), None)
+    began = store.clock(OURS, FLEET)
+    known.cursors["Subscription.snapshotThenChanges"] = [watched.encode(began, CHANGES, 0, 0)]
     app = create_app(store, identify=tokens(), protection=DEAR)
     both = [Memory(Scope(store, each, None, frozenset(Role))) for each in (THEIRS, OURS)]
     with listening(app) as server, server.socket(begun=False) as socket:
@@ -348,6 +353,9 @@ def test_a_subscription_hears_nothing_of_anothers_fleet(neighbours: Tenants) -> 
                 said = [subscribed(socket, asked, f"{number} {f}", f) for f in FOREIGN]
                 assert said[0]["type"] == "error"
                 assert len({json.dumps(each["payload"]) for each in said}) == 1
+                if "filter" in asked.variables:
+                    assert_tells_nothing(socket, asked, f"{number}")
+                    continue
                 socket.subscribe(f"{number}", asked.document, **asked.variables)
                 socket.sync()
                 for memory, reason in zip(both, (MARK, f"over {number}"), strict=True):
@@ -356,6 +364,15 @@ def test_a_subscription_hears_nothing_of_anothers_fleet(neighbours: Tenants) -> 
                 messages = heard(socket, f"{number}", f"over {number}")
                 assert messages[-1]["type"] == "next", messages[-1]
                 assert MARK not in json.dumps(messages)
+
+
+def assert_tells_nothing(socket: Socket, asked: Operation, id: str) -> None:
+    """What filters name of another tenant's is not there; what is there for all is ours."""
+    socket.subscribe(id, asked.document, **asked.variables)
+    for word in ({"type": "ping"}, {"type": "complete", "id": id}, {"type": "ping"}):
+        socket.say(word)
+        while word["type"] == "ping" and (message := socket.hear()) != {"type": "pong"}:
+            assert MARK not in json.dumps(message)
 
 
 def subscribed(socket: Socket, asked: Operation, id: str, fleet: int) -> Any:

@@ -37,6 +37,11 @@ from retrograph.resolvers.scope import Scope
 from retrograph.resolvers.supersede import supersede
 from retrograph.resolvers.sweep import sweep_fleet
 from retrograph.resolvers.unlink_nodes import unlink_nodes
+from retrograph.resolvers.updates import (
+    list_matching_events,
+    list_matching_nodes,
+    list_updates,
+)
 from retrograph.resolvers.verify_checkpoints import verify_checkpoints
 from retrograph.rules.cascade import ImpactKind
 from retrograph.rules.checkpoint_errors import CheckpointRemoved
@@ -51,8 +56,11 @@ from retrograph.storage.filters import NodeFilter, RunFilter, StepFilter, TaskFi
 from retrograph.storage.queues import open_queues
 from retrograph.storage.records import Direction, EventType, NodeKind, NodeRef, RunStatus
 from retrograph.storage.scheduled import ScheduledRecord
+from retrograph.storage.subtrees import Subtree
 from retrograph.storage.task_records import OPEN, TaskRecord, TaskStatus
 from retrograph.storage.tasks import blocking, page_tasks
+from retrograph.storage.update_records import Place
+from retrograph.storage.updates import Audience
 from retrograph.storage.write import Write
 from tests.executions import Execution
 from tests.memory import NEW, Memory, ref
@@ -235,6 +243,8 @@ def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope],
         "later events": lambda s: events.list_events(
             s, fleet, [EventType.NODE_STALE], (made.began, 0), first, at
         ),
+        "updates": lambda s: list_updates(s, fleet, _audience(), Place(0, 0, 0), first),
+        "a subtree": lambda s: _subtree(s, fleet, made, at),
         "runs": lambda s: runs.list_runs(s, fleet, RunFilter(), first, at=at),
         "runs that did": lambda s: runs.list_runs(s, fleet, applied, first, at=at),
         "runs loaded": lambda s: runs.load_runs(s, fleet, at, [made.run]),
@@ -268,6 +278,20 @@ def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope],
             s, fleet, _committed(s, fleet)
         ),
     }
+
+
+def _audience(root: int | None = None) -> Audience:
+    return Audience(NodeFilter(), None if root is None else Subtree(root))
+
+
+def _subtree(scope: Scope, fleet: int, made: Made, at: int | None) -> object:
+    """Followed, and looked at."""
+    audience, start = _audience(made.nodes[0]), scope.clock(fleet) if at is None else at
+    return (
+        list_updates(scope, fleet, audience, Place(0, 0, 0), 50),
+        list_matching_nodes(scope, fleet, audience, start, None, 50),
+        list_matching_events(scope, fleet, audience, None, (0, 0), 50),
+    )
 
 
 def _committed(scope: Scope, fleet: int) -> list[NamedPlace]:

@@ -1,0 +1,68 @@
+"""How a subscriber goes through a source: what it has missed, then live; nothing lost or twice.
+
+Whoever lives on the news of a process follows a feed, which works out each item once for all who
+ask alike. Who has not caught up with it reads the database, as the feed itself does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from math import inf
+from time import monotonic
+
+from retrograph.rules.stream_errors import Lagged
+from retrograph.schema.feed import Following, Reading
+from retrograph.schema.feeds import Feeds, Question
+from retrograph.schema.sources import Item, Source
+
+
+async def follow_alone(source: Source[Item], reading: Reading) -> AsyncGenerator[Item, None]:
+    """Reads the database, and again whenever something is committed."""
+    caller, fleet_id = source.context.caller, source.fleet_id
+    with (
+        caller.opens("subscriptions"),
+        caller.bell.waiter(caller.scope.tenant_id, fleet_id, caller.expires_at) as waiter,
+    ):
+        async for item in source.before(reading):
+            yield item
+            if waiter.stopped():
+                return
+        while not waiter.stopped():
+            waiter.clear()
+            async for item in source.page(reading):
+                yield item
+                if waiter.stopped():
+                    return
+            if source.at_end:
+                reading.rest()
+                await waiter.wait()
+
+
+async def follow_together(
+    source: Source[Item], reading: Reading, feeds: Feeds, question: Question
+) -> AsyncGenerator[Item | Following, None]:
+    """Follows the feed from when it has caught up with it; raises `Lagged` if it can't any more."""
+    caller, deadline = source.context.caller, inf
+    with caller.opens("subscriptions"), caller.bell.follower(caller.expires_at) as ear:
+        async with feeds.seat(question, caller) as seat:
+            async for item in source.before(reading):
+                yield item
+                if ear.stopped():
+                    return
+            while not ear.stopped():
+                ear.clear()
+                way = seat.follow(reading.position, ear, source.cursor)
+                if way is not None:
+                    with way:
+                        yield way
+                    reading.position, deadline = way.position, monotonic() + feeds.patience
+                    caller.check_proof()
+                    continue
+                async for item in source.page(reading):
+                    yield item
+                    if ear.stopped():
+                        return
+                    if monotonic() > deadline:
+                        raise Lagged(item.cursor)
+                if source.at_end:
+                    seat.open(reading.position)

@@ -1,0 +1,67 @@
+"""What becomes of the nodes and edges that a subscriber watches."""
+
+from __future__ import annotations
+
+import strawberry
+
+from retrograph.rules.limits import MAX_ID
+from retrograph.schema import edge, node
+from retrograph.schema.cursors import ListCursors
+from retrograph.schema.enums import UpdateKind
+from retrograph.schema.links import EdgeLink, NodeLink
+from retrograph.schema.scalars import DateTime
+from retrograph.storage.filters import NodeFilter
+from retrograph.storage.records import NodeRecord, NodeRef
+from retrograph.storage.update_records import Place, UpdateRecord
+
+SNAPSHOT, CHANGES = 0, 1
+"""The two phases of such a stream, as its cursors name them."""
+
+
+@strawberry.type(
+    description=(
+        "A node that is watched, or what became of a node or edge. One of `node` and `edge` is "
+        "given, but for SNAPSHOT_END."
+    )
+)
+class Update:
+    record: strawberry.Private[UpdateRecord]
+    cursor: str = strawberry.field(description="To go on behind it, as `after`.")
+    kind: UpdateKind = strawberry.field(description="What became of it.")
+    at: DateTime = strawberry.field(
+        description="The instant of the change; that of the snapshot for what is in it."
+    )
+
+    @strawberry.field(description="The node as of `at`; one that is gone, as it was just before.")
+    def node(self) -> NodeLink | None:
+        return None if self.record.node is None else node.MemoryNode.of(self.record.node)
+
+    @strawberry.field(description="The edge as of `at`; one that is gone, as it was just before.")
+    def edge(self) -> EdgeLink | None:
+        return None if self.record.edge is None else edge.MemoryEdge.of(self.record.edge)
+
+    @classmethod
+    def of(cls, record: UpdateRecord, cursor: str) -> Update:
+        """The update that a record tells of."""
+        return cls(record=record, cursor=cursor, kind=record.kind, at=DateTime(record.place.at))
+
+    @classmethod
+    def present(cls, record: NodeRecord, at: int, cursor: str) -> Update:
+        """A node of the snapshot."""
+        place = Place(at, 0, record.id)
+        return cls.of(UpdateRecord(place, UpdateKind.PRESENT, node=record), cursor)
+
+    @classmethod
+    def snapshot_end(cls, at: int, cursor: str) -> Update:
+        """Says that the nodes of the snapshot have all been told."""
+        return cls.of(UpdateRecord(end_of(at), UpdateKind.SNAPSHOT_END), cursor)
+
+
+def end_of(at: int) -> Place:
+    """The place behind all that changed up to an instant."""
+    return Place(at, 1, MAX_ID)
+
+
+def update_cursors(fleet_id: int, filter: NodeFilter, subtree_of: NodeRef | None) -> ListCursors:
+    """The cursors of such a stream: the instant, the phase, and the rest of a place."""
+    return ListCursors("updates", (int, int, int), fleet_id, filter, subtree_of)
