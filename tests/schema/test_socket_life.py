@@ -18,9 +18,9 @@ from strawberry.http.exceptions import WebSocketDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from retrograph.app import create_app
-from retrograph.resolvers.events import list_events
 from retrograph.resolvers.inputs import NodeInput
 from retrograph.resolvers.scope import Role, Scope
+from retrograph.resolvers.updates import list_matching_events
 from retrograph.rules.errors import DatabaseUnavailable, Unauthenticated
 from retrograph.schema import sources
 from retrograph.schema.bell import Bell
@@ -232,10 +232,10 @@ def test_a_stream_that_fails_ends_with_an_error(
     store: Store, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A completion would say that there is nothing more to come."""
-    read = list_events
+    read = list_matching_events
 
     def failing(*args: Any) -> Any:
-        if args[3] == (0, 0):
+        if args[4] == (0, 0):
             return read(*args)
         raise DatabaseUnavailable("Start the database.")
 
