@@ -14,8 +14,12 @@ from retrograph.resolvers.scope import Role, Scope
 from retrograph.storage.store import Store, open_store
 from tests.clock import ManualClock
 from tests.mssql import VARIABLE, SqlServer, StandIn, standing_in
+from tests.scratch import SCRATCH
 from tests.servers import MariaDBServer, running_mariadb
 from tests.statements import Watch
+
+if SCRATCH:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", SCRATCH)  # where pytest makes `tmp_path`
 
 # No deadline: the machine may be busy, and no test asserts a wall time.
 settings.register_profile(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.missing import driver_manager, missing, program
+from tests.scratch import SCRATCH
 
 if TYPE_CHECKING:
     import pyodbc
@@ -26,6 +27,13 @@ DRIVER = "MariaDB Unicode"
 
 PACKAGE = "mariadb-server"
 """What brings the server's programs on Debian."""
+
+UNSAFE = (
+    "--innodb-flush-log-at-trx-commit=0",
+    "--skip-innodb-doublewrite",
+    "--innodb-file-per-table=0",  # a database has dozens of tables, and most tests make one
+)
+"""Options of a server whose data need not survive the machine."""
 
 SECONDS_TO_START = 60
 SECONDS_TO_STOP = 30
@@ -90,20 +98,18 @@ class MariaDBServer:
 def running_mariadb(*options: str, durable: bool = False) -> Iterator[MariaDBServer]:
     """Start a MariaDB of our own, stop it at the end, and leave nothing behind.
 
-    Without `durable` a commit does not wait for the disk. `options` go to the server as they are.
+    Without `durable` nothing waits for the disk: a test's database is made and gone in a moment.
+    `options` go to the server as they are.
     Where the server or its driver is not installed the test is skipped, but fails under CI.
     """
     daemon = program("mariadbd", PACKAGE)
     installer = program("mariadb-install-db", PACKAGE)
     need_driver()
     # Not pytest's own folder: the path of a socket may have no more than some hundred bytes.
-    with tempfile.TemporaryDirectory(prefix="mariadb-") as name:
+    with tempfile.TemporaryDirectory(prefix="mariadb-", dir=None if durable else SCRATCH) as name:
         folder = Path(name)
         _install(installer, folder)
-        speed = (
-            () if durable else ("--innodb-flush-log-at-trx-commit=0", "--skip-innodb-doublewrite")
-        )
-        server = _started(daemon, folder, (*speed, *options))
+        server = _started(daemon, folder, (*(() if durable else UNSAFE), *options))
         try:
             yield server
         finally:

@@ -29,6 +29,7 @@ class Watch:
     def __init__(self, rooms: Sequence[Path] = STORAGE) -> None:
         self._rooms = tuple(f"{room}/" for room in rooms)
         self._judged: set[str] = set()
+        self._known: set[int] = set()
         self.wrong: dict[str, list[str]] = {}
 
     @property
@@ -38,12 +39,16 @@ class Watch:
 
     def note(self, connection: Connection, cursor: Any, sql: str, *_: Any) -> None:
         """Takes note of a statement, before it is executed."""
-        text = _plain(sql)
-        if connection.dialect.name == "mssql" or text in self._judged or not self._is_ours():
+        if connection.dialect.name == "mssql" or hash(sql) in self._known:
             return
-        self._judged.add(text)
-        if names := astray(text):
-            self.wrong[text] = names
+        text = _plain(sql)
+        if text not in self._judged:
+            if not self._is_ours():
+                return
+            self._judged.add(text)
+            if names := astray(text):
+                self.wrong[text] = names
+        self._known.add(hash(sql))  # most are sent again and again
 
     def complain(self) -> None:
         """Raises AssertionError for what went astray since this was last called."""
