@@ -9,21 +9,33 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import IO, Any
 
 import click
 
 from retrograph import __version__
-from retrograph.cli_checkpoints import checkpoints
-from retrograph.cli_data import export_file, import_file, migrate, print_sdl
-from retrograph.cli_serve import demo, serve
-from retrograph.cli_sweep import sweep
-from retrograph.cli_token import print_token
-from retrograph.cli_watch import invalidate_node, tail
-from retrograph.cli_worker import demo_judge, worker
+from retrograph.cli_loading import interruption_ends_it
 from retrograph.rules.errors import OutputFailed, RetrographError
+
+_COMMANDS: Mapping[str, tuple[str, str]] = {
+    "serve": ("cli_serve", "serve"),
+    "demo": ("cli_serve", "demo"),
+    "import": ("cli_data", "import_file"),
+    "export": ("cli_data", "export_file"),
+    "invalidate": ("cli_watch", "invalidate_node"),
+    "tail": ("cli_watch", "tail"),
+    "sweep": ("cli_sweep", "sweep"),
+    "worker": ("cli_worker", "worker"),
+    "demo-judge": ("cli_judge", "demo_judge"),
+    "checkpoints": ("cli_checkpoints", "checkpoints"),
+    "migrate": ("cli_data", "migrate"),
+    "sdl": ("cli_data", "print_sdl"),
+    "token": ("cli_token", "print_token"),
+}
+"""Where the commands are: the module, and the name in it.  Only the one that runs is loaded."""
 
 
 class _Failure(click.ClickException):
@@ -40,6 +52,21 @@ class _Interruption(_Failure):
 
 
 class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
+        return sorted(_COMMANDS)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002 (click's)
+        cmd_name: str,
+    ) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, name = _COMMANDS[cmd_name]
+        with interruption_ends_it():
+            command: click.Command = getattr(import_module(f"retrograph.{module}"), name)
+        return command
+
     def make_context(self, *args: Any, **more: Any) -> click.Context:
         with _failures_told():
             return super().make_context(*args, **more)
@@ -85,21 +112,3 @@ def _leave_the_output() -> None:
 @click.version_option(__version__, prog_name="retrograph")
 def commands() -> None:
     """A memory graph for agents that can be asked about any instant of its past."""
-
-
-for _command in (
-    serve,
-    demo,
-    import_file,
-    export_file,
-    invalidate_node,
-    tail,
-    sweep,
-    worker,
-    demo_judge,
-    checkpoints,
-    migrate,
-    print_sdl,
-    print_token,
-):
-    commands.add_command(_command)

@@ -1,23 +1,18 @@
-"""Commands that judge: `worker`, and the demo's judge."""
+"""The command that judges: `worker`."""
 
 from __future__ import annotations
 
 import os
 import signal
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
-import orjson
 
 from retrograph.cli_judges import Ask, command_judge, web_judge
 from retrograph.cli_options import open_scope, takes_settings
-from retrograph.cli_output import standard_output
 from retrograph.cli_work import Worker
-from retrograph.resolvers.demo_judge import judge_by_rules
-from retrograph.rules.errors import ConfigurationError
 from retrograph.rules.judgement import MAX_CLAIMS
 from retrograph.settings import Settings
 
@@ -65,18 +60,6 @@ def worker(
         working = Worker(scope, settings.fleet, name, ask, concurrency, click.echo)
         with _stopped_by_signals(working):
             working.run(once=once)
-
-
-@click.command("demo-judge")
-def demo_judge() -> None:
-    """Judge one task on the standard input by simple rules, as the demo's worker does."""
-    if sys.stdin is None:
-        raise ConfigurationError("The standard input is closed; give it a task.")
-    try:
-        answer = judge_by_rules(orjson.loads(sys.stdin.buffer.read()))
-    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise ConfigurationError("The standard input holds no task.") from error
-    standard_output().write(orjson.dumps(answer))
 
 
 @contextmanager

@@ -246,8 +246,8 @@ class SqliteProfile:
         The file is not opened: closing it again would drop the locks that other connections of this
         process hold on it (https://www.sqlite.org/howtocorrupt.html, 2.2).
         """
-        with suppress(OSError):
-            if 0 < self._path.stat().st_size < _SMALLEST:
+        with suppress(OSError):  # what is no file is for SQLite to refuse
+            if self._path.is_file() and 0 < self._path.stat().st_size < _SMALLEST:
                 raise NotADatabase(f"{self._path} is no SQLite database; name another file.")
 
     def _engine(self, size: int, pragma: str) -> Engine:

@@ -289,3 +289,16 @@ def test_a_broken_file_shows_no_traceback(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith(b"error: [IMPORT_REJECTED] Line 1: The gzip data is")
     assert done.stderr.count(b"\n") == 1
+
+
+def test_a_command_loads_what_it_needs() -> None:
+    """The demo's judge is started for each task."""
+    loaded = (
+        "import sys; from retrograph.cli_commands import commands; "
+        "commands.get_command(None, 'demo-judge'); "
+        "print({'numpy', 'sqlalchemy', 'strawberry'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", loaded], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "set()\n"

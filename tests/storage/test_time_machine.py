@@ -23,7 +23,7 @@ def run_machine(store: Store, clock: ManualClock, examples: int, steps: int) -> 
 
 
 def test_the_past_is_final(store: Store, clock: ManualClock) -> None:
-    run_machine(store, clock, examples=15, steps=25)
+    run_machine(store, clock, examples=8, steps=25)
 
 
 @pytest.mark.long
