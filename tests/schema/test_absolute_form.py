@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from retrograph.app import create_app
-from tests.schema.serving import Listening, listening, sqlite_store
+from tests.schema.serving import PATIENCE, Listening, listening, sqlite_store
 from tests.schema.test_hosts import UPGRADE
-from tests.schema.test_http_wire import BODY, LENGTH, PATIENCE, say
+from tests.schema.test_http_wire import BODY, LENGTH, say
 
 QUERY = b"/graphql?query={viewer{tenantId}}"
 ANSWER = {"viewer": {"tenantId": "1"}}
