@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 _MEMORY = Path("/dev/shm")
-_ROOM = 4 << 30
+_ROOM = 8 << 30
 """Bytes: what a run of all tests, with some graphs of Debian, fits in."""
 
 
