@@ -16,9 +16,11 @@ from benchmarks.judging import judging
 from benchmarks.literal import literal
 from benchmarks.mariadb import mariadb
 from benchmarks.measure import Row
+from benchmarks.recall import recalling
 from benchmarks.rewinding import rewinding
 from benchmarks.served import served
 from benchmarks.sizes import Sizes
+from benchmarks.working_memories import working_memory
 
 Benchmark = Callable[[Path, Sizes], Iterator[Row]]
 """Measures in an empty folder of its own and gives rows as they are known."""
@@ -36,5 +38,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "http": served,
     "answers": answers,
     "fan-out": fan_out,
+    "recall": recalling,
+    "working-memory": working_memory,
     "mariadb": mariadb,
 }

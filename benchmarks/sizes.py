@@ -17,8 +17,9 @@ class Sizes:
     often it is drawn which nodes have changed.
     `commits` is how many checkpoints are put, or read, as one, and `writers` how many threads put.
     `batch` is how many reads of a node are timed as one, `file` what is imported; `answered` are
-    the nodes of an answer, and `requests` how many are averaged. So many
-    `subscribers` get so many `deliveries` in all.
+    the nodes of an answer, and `requests` how many are averaged. So many `subscribers` get so many
+    `deliveries` in all. Domains are episodes × dimensions, `recalls` queries of each, `tasks` what
+    working memory is simulated for.
     """
 
     small: int = 10_000
@@ -43,6 +44,10 @@ class Sizes:
     writers: int = 64
     file: Path = DEBIAN
     root: str = "src:glibc"
+    domains: tuple[tuple[int, int], ...] = ((1_000, 1_536), (10_000, 1_536), (100_000, 1_536))
+    large_domain: tuple[int, int] = (1_000_000, 384)
+    recalls: int = 60
+    tasks: int = 200
 
 
 FULL = Sizes()
@@ -70,5 +75,9 @@ TINY = Sizes(
     root="supplier",
     subscribers=(2,),
     deliveries=12,
+    domains=((40, 8),),
+    large_domain=(600, 16),
+    recalls=2,
+    tasks=2,
 )
 """What a test runs, to see that every benchmark still works."""

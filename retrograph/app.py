@@ -19,6 +19,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from retrograph.metrics import CONTENT_TYPE, exposition
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.sweep import Sweeper
+from retrograph.resolvers.write_uses import write_uses
 from retrograph.rules.errors import StorageError
 from retrograph.rules.upcasting import NO_UPCASTERS, Upcasters
 from retrograph.schema.bell import Bell
@@ -43,6 +44,8 @@ WORKERS = 16
 """Threads that wait for storage; more requests queue."""
 POLL_SECONDS = 0.25
 """How often it is asked whether another process has committed."""
+USE_SECONDS = 10
+"""How often it is written down which episodes were used."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -161,7 +164,7 @@ async def _lifespan(
     workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="retrograph-worker")
     app.state.workers, app.state.bell = workers, Bell(store.listen)
     app.state.feeds = Feeds(make_schema().stream, app.state.bell, limits.lag)
-    chores = [asyncio.create_task(_poll(app, store))]
+    chores = [asyncio.create_task(_poll(app, store)), asyncio.create_task(_keep(app, store))]
     if sweep_seconds is not None:
         chores.append(asyncio.create_task(_sweep(app, store, sweep_seconds)))
     try:
@@ -172,6 +175,7 @@ async def _lifespan(
         for chore in chores:
             chore.cancel()
         await asyncio.gather(*chores, return_exceptions=True)
+        await _write_uses(app, store)
         await asyncio.to_thread(workers.shutdown)
 
 
@@ -217,6 +221,20 @@ async def _poll(app: Starlette, store: Store) -> None:
                 news = False
             if news:
                 app.state.bell.ring_all()
+
+
+async def _keep(app: Starlette, store: Store) -> None:
+    """Writes down what was used, now and then."""
+    while True:
+        await asyncio.sleep(USE_SECONDS)
+        await _write_uses(app, store)
+
+
+async def _write_uses(app: Starlette, store: Store) -> None:
+    try:
+        await _in_worker(app, write_uses, store)
+    except StorageError:
+        _log.exception("writing down what was used failed; trying again")
 
 
 async def _sweep(app: Starlette, store: Store, seconds: float) -> None:

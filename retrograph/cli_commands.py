@@ -28,6 +28,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "invalidate": ("cli_watch", "invalidate_node"),
     "tail": ("cli_watch", "tail"),
     "sweep": ("cli_sweep", "sweep"),
+    "compact": ("cli_compact", "compact"),
     "worker": ("cli_worker", "worker"),
     "demo-judge": ("cli_judge", "demo_judge"),
     "checkpoints": ("cli_checkpoints", "checkpoints"),

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from retrograph.resolvers.import_stream import Progress as Tell
 from retrograph.resolvers.scope import Role, Scope
+from retrograph.resolvers.token_counters import find_counter
 from retrograph.rules.instant import parse_instant
 from retrograph.settings import DEFAULTS, PREFIX, Settings, flag_of, load_settings
 from retrograph.storage.store import open_store
@@ -49,6 +50,8 @@ _SETTINGS = {
     "persisted_documents": ("PLACE", "A folder or manifest of the only documents to execute."),
     "upcasters": ("MODULE", "Upcasters for old checkpoints: package.module or module:NAME."),
     "checkpoint_bytes": ("NUMBER", "The most bytes of a checkpoint's payload."),
+    "tokens": ("NAME", "Count tokens by `estimate`, or by an encoding of tiktoken."),
+    "recall_memory": ("BYTES", "How much memory recall may keep vectors in."),
     "log_level": ("LEVEL", "The least that is logged: debug, info, warning or error."),
     "graphiql": ("on|off", "Serve a page for browsers, where queries can be tried."),
     "keep_alive": ("SECONDS", "How often streams show a sign of life."),
@@ -105,8 +108,13 @@ def open_scope(settings: Settings, *, make: bool = False) -> Iterator[Scope]:
 
     With `make`, a database that is missing is made and an old one is migrated.
     """
-    upcasters = load_upcasters(settings.upcasters)
-    store = open_store(settings.database, migrate=make)
+    upcasters, counter = load_upcasters(settings.upcasters), find_counter(settings.tokens)
+    store = open_store(
+        settings.database,
+        migrate=make,
+        count_tokens=counter,
+        recall_bytes=settings.recall_memory,
+    )
     try:
         roles, most = frozenset(Role), settings.checkpoint_bytes
         yield Scope(store, settings.tenant, None, roles, upcasters, most)

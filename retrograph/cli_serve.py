@@ -49,7 +49,7 @@ SERVING = (
         "persisted_documents",
         "sweep_every",
     ),
-    *("redis", "upcasters", "checkpoint_bytes"),
+    *("redis", "upcasters", "checkpoint_bytes", "tokens", "recall_memory"),
 )
 """The settings of whatever serves."""
 

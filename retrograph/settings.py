@@ -23,6 +23,7 @@ MAX_TIMEOUT = 3_600
 MAX_OPERATIONS = 10_000
 MAX_STREAMS = 100_000
 MAX_MAX_COST = 10**9
+MAX_RECALL_MEMORY = 10**12 - 1
 MAX_LEEWAY = 300
 """Seconds that the clock of whoever issues tokens may differ by."""
 
@@ -53,7 +54,9 @@ class Settings:
     What time brings is swept for every `sweep_every` seconds; 0: by others. Processes on one
     database hear of each other's commits at once through the Redis at `redis`. `upcasters` names a
     module with functions that bring old payloads of checkpoints to their current versions. A
-    checkpoint that is committed, or the result of a step, has at most `checkpoint_bytes`.
+    checkpoint that is committed, or the result of a step, has at most `checkpoint_bytes`. `tokens`
+    names what counts those of working memories: `estimate`, or an encoding of tiktoken. Recall may
+    keep `recall_memory` bytes of vectors at hand.
     """
 
     database: str = "retrograph.db"
@@ -83,6 +86,8 @@ class Settings:
     persisted_documents: str | None = None
     upcasters: str | None = None
     checkpoint_bytes: int = MAX_PAYLOAD_BYTES
+    tokens: str = "estimate"
+    recall_memory: int = 2_000_000_000
 
     @property
     def told_database(self) -> str:
@@ -279,4 +284,6 @@ _READERS: Mapping[str, Callable[[str, str], object]] = {
     "persisted_documents": _words,
     "upcasters": _module,
     "checkpoint_bytes": partial(_number, MAX_PAYLOAD_BYTES),
+    "tokens": _words,
+    "recall_memory": partial(_number, MAX_RECALL_MEMORY),
 }

@@ -10,10 +10,14 @@ from strawberry.types.enum import StrawberryEnumDefinition
 from retrograph.resolvers.complete_revalidation import Outcome
 from retrograph.resolvers.inputs import OnChange
 from retrograph.resolvers.scope import Role
+from retrograph.rules.budget import EvictionKind
 from retrograph.rules.cascade import ImpactKind
 from retrograph.rules.chain import ChainFaultKind
 from retrograph.rules.edge_type import EdgeType
+from retrograph.rules.entity import EntityKind, RelationType
+from retrograph.rules.reflection import EpisodeStatus, TerminalStatus
 from retrograph.rules.validity import Validity
+from retrograph.rules.working_memory import HypothesisStatus
 from retrograph.storage.checkpoint_records import StepStatus
 from retrograph.storage.records import ChangeKind, Direction, EventType, NodeKind, RunStatus
 from retrograph.storage.scheduled import ScheduleStatus
@@ -32,16 +36,22 @@ __all__ = [
     "DecisionKind",
     "Direction",
     "EdgeType",
+    "EntityKind",
+    "EpisodeStatus",
     "EventType",
+    "EvictionKind",
+    "HypothesisStatus",
     "ImpactKind",
     "NodeKind",
     "OnChange",
     "Outcome",
+    "RelationType",
     "Role",
     "RunStatus",
     "ScheduleStatus",
     "StepStatus",
     "TaskStatus",
+    "TerminalStatus",
     "UpdateKind",
     "Validity",
 ]
@@ -238,5 +248,67 @@ _describe(
         ChainFaultKind.ANCHOR_ALTERED: "The anchor isn't what was signed off.",
         ChainFaultKind.LOST_TAIL: "The chain ends before the head that was kept.",
         ChainFaultKind.OTHER_HEAD: "Another checkpoint stands where the head that was kept stood.",
+    },
+)
+
+_describe(
+    HypothesisStatus,
+    "What has become of a hypothesis.",
+    {
+        HypothesisStatus.OPEN: "Neither confirmed nor refuted yet.",
+        HypothesisStatus.CONFIRMED: "It was found to be true.",
+        HypothesisStatus.REFUTED: "It was found to be false.",
+        HypothesisStatus.ABANDONED: "It is pursued no more.",
+    },
+)
+
+_describe(
+    EvictionKind,
+    "What was done to make room in a working memory.",
+    {
+        EvictionKind.SUMMARIZED: "Only the first 200 characters of an observation were kept.",
+        EvictionKind.OBSERVATION_DROPPED: "What was left of an observation went.",
+        EvictionKind.REGISTER_DROPPED: "A register went that wasn't pinned.",
+    },
+)
+
+_describe(
+    EpisodeStatus,
+    "What has become of an episode.",
+    {
+        EpisodeStatus.QUARANTINED: "It was stored, and nobody has vouched for it yet.",
+        EpisodeStatus.ACTIVE: "It is recalled.",
+        EpisodeStatus.RETIRED: "It is recalled no more.",
+        EpisodeStatus.MERGED: "An axiom says the same in its place.",
+    },
+)
+
+_describe(
+    TerminalStatus,
+    "How a task ended.",
+    {
+        TerminalStatus.SUCCEEDED: "It did what it should.",
+        TerminalStatus.FAILED: "It did not.",
+        TerminalStatus.CANCELLED: "It was given up.",
+    },
+)
+
+_describe(
+    EntityKind,
+    "What an entity is to an agent.",
+    {
+        EntityKind.TOOL: "Something that it uses.",
+        EntityKind.ENTITY: "Something that it deals with.",
+        EntityKind.ERROR: "Something that went wrong.",
+    },
+)
+
+_describe(
+    RelationType,
+    "How one entity relates to another.",
+    {
+        RelationType.CAUSED_BY: "The other one causes it.",
+        RelationType.RESOLVED_WITH: "The other one helps against it.",
+        RelationType.RELATED_TO: "They have to do with each other.",
     },
 )

@@ -134,6 +134,24 @@ class StepKeyReused(UserError):
     pass
 
 
+@strawberry.type(description="The working memory has another version than `expectedVersion`.")
+class MemoryConflict(UserError):
+    current: int = strawberry.field(description="Its version now; 0 where there is none yet.")
+
+
+@strawberry.type(
+    description="What must stay in a working memory has more tokens than its budget; nothing went."
+)
+class BudgetExceeded(UserError):
+    tokens: int = strawberry.field(description="The tokens of what must stay.")
+    budget: int = strawberry.field(description="The tokens that it may have.")
+
+
+@strawberry.type(description="The episode may not leave its quarantine, or is in none.")
+class PromotionRefused(UserError):
+    pass
+
+
 def _common(error: errors.RetrographError) -> dict[str, Any]:
     """The fields of every user error; paths of mutations begin at their one argument."""
     inside = not error.path or error.path[0] == "input"
@@ -195,6 +213,22 @@ async def _head(context: Context, execution_id: str, sequence: int) -> checkpoin
     return None if record is None else checkpoint.Checkpoint.of(record)
 
 
+class _MemoryConflict(ExceptionHandler[errors.MemoryConflict, MemoryConflict]):
+    def handle(
+        self, exception: errors.MemoryConflict, *, field: StrawberryField, info: Info
+    ) -> MemoryConflict:
+        return MemoryConflict(**_common(exception), current=exception.current)
+
+
+class _BudgetExceeded(ExceptionHandler[errors.BudgetExceeded, BudgetExceeded]):
+    def handle(
+        self, exception: errors.BudgetExceeded, *, field: StrawberryField, info: Info
+    ) -> BudgetExceeded:
+        return BudgetExceeded(
+            **_common(exception), tokens=exception.tokens, budget=exception.budget
+        )
+
+
 async def _present(context: Context, node_id: int) -> node.MemoryNode | None:
     assert context.acting_on is not None  # noqa: S101 (a mutation has said so)
     record = await context.call(get_node, context.acting_on, NodeRef(id=node_id), None)
@@ -206,6 +240,9 @@ HANDLERS: tuple[ExceptionHandler[Any, Any], ...] = (
     _CheckpointConflict(),
     _PlanChanged(),
     _RunTooLarge(),
+    _MemoryConflict(),
+    _BudgetExceeded(),
+    _Plain(errors.PromotionRefused, PromotionRefused),
     _Plain(errors.NotFound, NotFound),
     _Plain(errors.InvalidInput, InvalidInput),
     _Plain(errors.OperationTimedOut, InvalidInput),

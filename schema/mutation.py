@@ -20,6 +20,7 @@ from retrograph.schema import inputs, results
 from retrograph.schema.arguments import WHAT, read_fleet
 from retrograph.schema.checkpoint_mutation import CheckpointMutation
 from retrograph.schema.context import Info
+from retrograph.schema.memory_mutation import MemoryMutation
 from retrograph.schema.run import InvalidationRun
 from retrograph.schema.scheduled import ScheduledInvalidation
 from retrograph.schema.work_mutation import WorkMutation
@@ -27,7 +28,7 @@ from retrograph.storage.scheduled import ScheduledRecord
 
 
 @strawberry.type(description="Every mutation is one transaction: all of it is done, or nothing.")
-class Mutation(WorkMutation, CheckpointMutation):
+class Mutation(WorkMutation, CheckpointMutation, MemoryMutation):
     @strawberry.mutation(
         description="Makes nodes and updates those that exist, up to 1,000 at once."
     )

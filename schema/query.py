@@ -14,6 +14,7 @@ from retrograph.schema.checkpoint_query import CheckpointQuery
 from retrograph.schema.context import Info
 from retrograph.schema.enums import Validity
 from retrograph.schema.graph_query import GraphQuery
+from retrograph.schema.memory_query import MemoryQuery
 from retrograph.schema.past_query import PastQuery
 from retrograph.schema.preview import InvalidationPreview
 from retrograph.schema.viewer import Viewer
@@ -26,7 +27,7 @@ from retrograph.schema.work_query import WorkQuery
         "each fleet, which the response's `extensions.asOf` names."
     )
 )
-class Query(GraphQuery, PastQuery, WorkQuery, CheckpointQuery):
+class Query(GraphQuery, PastQuery, WorkQuery, CheckpointQuery, MemoryQuery):
     @strawberry.field(
         description="The cascade that `invalidate` would run, at any instant, written nowhere."
     )

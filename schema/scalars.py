@@ -32,6 +32,9 @@ Long = NewType("Long", int)
 JSON = NewType("JSON", object)
 """Going out, the text of a JSON document; coming in, the value that the caller wrote."""
 
+Vector = NewType("Vector", object)
+"""Coming in, base64 of float32 numbers or a list of numbers, as the caller wrote it."""
+
 
 def _read_instant(value: Any) -> DateTime:
     if not isinstance(value, str):
@@ -97,6 +100,16 @@ SCALARS: Mapping[object, ScalarDefinition] = {
             "https://ecma-international.org/publications-and-standards/standards/ecma-404/"
         ),
         serialize=embedded,
+        parse_value=_read_json,
+        parse_literal=_read_json_literal,
+    ),
+    Vector: strawberry.scalar(
+        name="Vector",
+        description=(
+            "A float32 vector: base64 of its little-endian bytes. A list of numbers is accepted "
+            "as input too."
+        ),
+        serialize=_read_json,
         parse_value=_read_json,
         parse_literal=_read_json_literal,
     ),

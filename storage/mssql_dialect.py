@@ -24,6 +24,9 @@ _VERSIONED = {
     "edge": "Edges",
     "evidence": "Evidence",
     "task": "Tasks",
+    "working_memory": "WorkingMemories",
+    "episode_state": "EpisodeStates",
+    "episode_use": "EpisodeUses",
 }
 TABLES = {
     "fleet": "Fleets",
@@ -40,6 +43,10 @@ TABLES = {
     "checkpoint": "Checkpoints",
     "checkpoint_anchor": "CheckpointAnchors",
     "execution_step": "ExecutionSteps",
+    "episode_domain": "EpisodeDomains",
+    "episode": "Episodes",
+    "episode_embedding": "EpisodeEmbeddings",
+    "entity_relation": "EntityRelations",
     **_VERSIONED,
     **{f"{name}_history": f"{named}History" for name, named in _VERSIONED.items()},
 }

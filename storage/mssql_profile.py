@@ -52,6 +52,10 @@ _SEQUENCES = {
     "decision": "Memory.DecisionIds",
     "scheduled": "Memory.ScheduledIds",
     "execution": "Memory.ExecutionIds",
+    "working_memory": "Memory.WorkingMemoryIds",
+    "domain": "Memory.DomainIds",
+    "episode": "Memory.EpisodeIds",
+    "relation": "Memory.RelationIds",
 }
 
 

@@ -25,7 +25,9 @@ from retrograph.rules.errors import (
 )
 from retrograph.rules.graph import Graph
 from retrograph.rules.instant import format_instant
+from retrograph.rules.tokens import TokenCounter, estimate_tokens
 from retrograph.storage.clock import Clock, system_clock
+from retrograph.storage.domain_indexes import DEFAULT_BYTES, DomainIndexes
 from retrograph.storage.fleets import Times, fleet_ids_of, read_times, tenant_ids_of
 from retrograph.storage.graph_cache import FleetKey, GraphCache, WarmGraph
 from retrograph.storage.leaders import take_lead
@@ -34,6 +36,7 @@ from retrograph.storage.mssql_profile import MssqlProfile
 from retrograph.storage.profile import Profile
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.sqlite_profile import SqliteProfile
+from retrograph.storage.uses import UseLog
 from retrograph.storage.write import Write
 from retrograph.storage.writer import Job
 
@@ -43,11 +46,19 @@ Listener = Callable[[int, int, int], None]
 _log = logging.getLogger(__name__)
 
 
-def open_store(database: str, *, clock: Clock = system_clock, migrate: bool = True) -> Store:
+def open_store(
+    database: str,
+    *,
+    clock: Clock = system_clock,
+    migrate: bool = True,
+    count_tokens: TokenCounter = estimate_tokens,
+    recall_bytes: int = DEFAULT_BYTES,
+) -> Store:
     """Opens the database that `database` names: a path, or a URL `sqlite:///path`.
 
     With `migrate`, a new file is made and an old schema is brought up to date; without, a schema
-    that isn't up to date is a `SchemaTooOld`.
+    that isn't up to date is a `SchemaTooOld`. `count_tokens` is what the budgets of working
+    memories go by, `recall_bytes` the memory that indexes of episodes may take.
     """
     profile = _profile(database)
     try:
@@ -58,7 +69,7 @@ def open_store(database: str, *, clock: Clock = system_clock, migrate: bool = Tr
         if meaning is None:
             raise
         raise meaning from error
-    return Store(profile, clock, done)
+    return Store(profile, clock, done, count_tokens, recall_bytes)
 
 
 def _profile(database: str) -> Profile:
@@ -108,9 +119,19 @@ class _Group:
 class Store:
     """An open database; safe to share between threads."""
 
-    def __init__(self, profile: Profile, clock: Clock, done: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        clock: Clock,
+        done: Sequence[str] = (),
+        count_tokens: TokenCounter = estimate_tokens,
+        recall_bytes: int = DEFAULT_BYTES,
+    ) -> None:
         """`done` tells, a line each, what was done to the database when it was opened."""
         self.done = done
+        self.count_tokens = count_tokens
+        self.indexes = DomainIndexes(recall_bytes)
+        self.uses = UseLog()
         self._profile = profile
         self._clock = clock
         self._graphs = GraphCache()

@@ -10,16 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Float,
-    LargeBinary,
-    MetaData,
-    SmallInteger,
-    Table,
-    Text,
-)
+from sqlalchemy import BigInteger, Column, Float, LargeBinary, MetaData, SmallInteger, Table, Text
 
 from retrograph.storage.periods import DateTime2, TimestampPeriod
 
@@ -253,6 +244,89 @@ scheduled_invalidation = Table(
     Column("run_id", BigInteger),
     Column("failure_code", Text),
     Column("failure", Text),
+)
+
+working_memory = _versioned(
+    "working_memory",
+    lambda: [
+        Column("session_hash", Text, nullable=False),
+        Column("session", Text, nullable=False),
+        Column("version", BigInteger, nullable=False),
+        Column("state", Text, nullable=False),
+        Column("evictions", Text, nullable=False),
+        Column("tokens", BigInteger, nullable=False),
+    ],
+)
+
+episode_domain = Table(
+    "episode_domain",
+    metadata,
+    _id(),
+    *_scope(),
+    Column("name_hash", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("dimension", BigInteger, nullable=False),
+)
+
+episode = Table(
+    "episode",
+    metadata,
+    _id(),
+    *_scope(),
+    Column("domain_id", BigInteger, nullable=False),
+    Column("stored_at", Moment, nullable=False),
+    Column("reflection", Text, nullable=False),
+    Column("schema_version", Text, nullable=False),
+    Column("metadata", Text, nullable=False),
+    Column("entities", Text, nullable=False),
+    Column("based_on", Text, nullable=False),
+    Column("members", Text, nullable=False),
+    Column("node_id", BigInteger),
+    Column("execution", Text),
+    Column("execution_hash", Text),
+    Column("agent", Text),
+    Column("agent_hash", Text),
+)
+
+episode_embedding = Table(
+    "episode_embedding",
+    metadata,
+    Column("episode_id", BigInteger, primary_key=True, autoincrement=False),
+    *_scope(),
+    Column("vector", LargeBinary, nullable=False),
+)
+
+episode_state = _versioned(
+    "episode_state",
+    lambda: [
+        Column("domain_id", BigInteger, nullable=False),
+        Column("status", SmallInteger, nullable=False),
+        Column("axiom_id", BigInteger),
+        Column("decided_by", Text),
+        Column("proof", SmallInteger),
+        Column("note", Text),
+    ],
+)
+
+episode_use = _versioned(
+    "episode_use",
+    lambda: [
+        Column("uses", BigInteger, nullable=False),
+        Column("last_used_at", Moment, nullable=False),
+    ],
+)
+
+entity_relation = Table(
+    "entity_relation",
+    metadata,
+    _id(),
+    *_scope(),
+    Column("source_hash", Text, nullable=False),
+    Column("target_hash", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("type", SmallInteger, nullable=False),
+    Column("related_at", Moment, nullable=False),
 )
 
 tenant = Table(

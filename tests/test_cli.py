@@ -63,6 +63,7 @@ def test_help_names_every_command() -> None:
         "invalidate",
         "tail",
         "sweep",
+        "compact",
         "migrate",
         "sdl",
         "token",

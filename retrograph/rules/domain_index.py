@@ -6,12 +6,13 @@ added, never changed or taken away: readers keep to the count they have seen.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from retrograph.rules.arrays import NO_INTS, Flags, Ints
+from retrograph.rules.canonical_json import canonical_json
 from retrograph.rules.sign_bits import SignBits, bytes_of_signs
 from retrograph.rules.vectors import Vectors, bytes_of_row, read_rows
 
@@ -33,7 +34,9 @@ class DomainIndex:
         self.vectors = Vectors(dimension)
         self.signs = SignBits(dimension) if with_signs else None
         self.two_stage = False
-        """Whether the signs find what is near; see `search.measure_recall`."""
+        """Whether the signs find what is near; see `search.choose_stages`."""
+        self.measured_at = 0
+        """How many episodes there were when that was found out."""
         self._ids = _Column()
         self._entity_counts = _Column()
         self._postings: dict[str, _Column] = {}
@@ -75,6 +78,15 @@ class DomainIndex:
         self._entity_counts.add([len(set(each.entities)) for each in fresh])
         self._ids.add([each.id for each in fresh])
 
+    def take_signs(self) -> None:
+        """Keeps the signs of vectors from now on, and of those that it holds."""
+        if self.signs is None:
+            signs = SignBits(self.vectors.dimension)
+            for start in range(0, len(self), _TAKEN):
+                end = min(start + _TAKEN, len(self))
+                signs.add(self.vectors.take(np.arange(start, end)))
+            self.signs = signs
+
     def holds(self, id: int) -> bool:
         """Whether it holds an episode."""
         return id in self._places
@@ -100,12 +112,25 @@ class DomainIndex:
         return found
 
 
+def metadata_terms(metadata: Mapping[str, object]) -> set[str]:
+    """What an index finds metadata by: a term for each member that is a text, number or truth."""
+    plain = (str, int, float, bool)
+    return {metadata_term(name, v) for name, v in metadata.items() if isinstance(v, plain)}
+
+
+def metadata_term(name: str, value: object) -> str:
+    """The term of one member; no URN looks like it."""
+    return canonical_json([name, value], field=("metadata",))
+
+
 def bytes_of_episode(dimension: int, *, with_signs: bool) -> int:
     """About the memory that an episode takes in an index."""
     signs = bytes_of_signs(dimension) if with_signs else 0
     return bytes_of_row(dimension) + signs + _BYTES_OF_PLACE
 
 
+_TAKEN = 8_192
+"""Rows whose signs are taken at once."""
 _BYTES_OF_PLACE = 200
 """Of ids, places and terms: about, and rather too much."""
 

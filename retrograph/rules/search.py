@@ -26,6 +26,9 @@ MAX_K = 100
 LEAST_RECALL = 0.99
 """Below it, two stages give way to an exact search."""
 
+TWO_STAGES_FROM = 200_000
+"""So many episodes of a domain are not compared one by one, if the signs lead to the nearest."""
+
 _LISTED = 3
 """A list is so many times as long as what is asked for."""
 _RESCORED = 500
@@ -153,6 +156,18 @@ def _matches(index: DomainIndex, entities: Collection[str], count: int) -> Ints:
 def _shares(index: DomainIndex, counts: Ints, places: Ints) -> Doubles:
     """`fusion.share_of` of every place."""
     return np.asarray(counts / (index.entity_counts[places] + 1), np.float64)
+
+
+def choose_stages(index: DomainIndex, eligible: Flags) -> None:
+    """Lets a large index search by its signs where they lead to the nearest, and measures that.
+
+    Again when it has grown by a tenth.
+    """
+    if len(index) < TWO_STAGES_FROM or len(index) < 1.1 * index.measured_at:
+        return
+    index.take_signs()
+    index.measured_at = len(index)
+    index.two_stage = measure_recall(index, eligible) >= LEAST_RECALL
 
 
 def measure_recall(index: DomainIndex, eligible: Flags) -> float:

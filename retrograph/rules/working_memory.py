@@ -18,6 +18,8 @@ DEFAULT_BUDGET = 4_000
 MAX_BUDGET = 100_000
 TAIL = 3
 """The newest observations: they give way last."""
+MAX_STATE_BYTES = 8_388_608
+"""Of a whole memory's JSON: several times what the largest budget lets stay."""
 MAX_TREE_DEPTH = 32
 """Hypotheses from a root to the most special one."""
 MAX_OBSERVATION = 400_000

@@ -29,3 +29,11 @@ def run(shared_store: Store) -> Execution:
     fleet = next(FLEETS)
     shared_store.write_all(1, [fleet], lambda _: None)
     return Execution(Scope(shared_store, 1, None, frozenset(Role)), fleet=fleet)
+
+
+@pytest.fixture
+def own_fleet(shared_store: Store) -> Memory:
+    """An empty fleet in a store that the tests of a file share."""
+    fleet = next(FLEETS)
+    shared_store.write_all(1, [fleet], lambda _: None)
+    return Memory(Scope(shared_store, 1, None, frozenset(Role)), fleet)

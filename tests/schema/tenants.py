@@ -15,6 +15,7 @@ from retrograph.resolvers.schedule_invalidation import request_invalidation
 from retrograph.storage.task_records import TaskRecord
 from tests.executions import leave_traces
 from tests.memory import NEW, Memory, ref
+from tests.schema.minds import bear_in_mind
 
 MARK = "for our eyes"
 """It stands in every text of the other tenant, and in nothing that is asked."""
@@ -52,4 +53,5 @@ def judge(memory: Memory, mark: str) -> list[TaskRecord]:
             complete_revalidation(memory.scope, memory.fleet, judged)
     later = Invalidation(ref("root"), mark, effective_at=memory.store.now() + 10**12)
     request_invalidation(memory.scope, memory.fleet, later)
+    bear_in_mind(memory, mark)
     return [each for each in tasks if each.node_id not in wanted]

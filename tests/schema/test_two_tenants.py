@@ -66,8 +66,16 @@ GIVEN: dict[str, Any] = {
     "first": 50,
     "from": format_instant(START),
     "dryRun": False,
+    "domain": "d",
 }
-DEFAULTS = {"Int": 3, "Float": 0.5, "Boolean": True, "JSON": {"text": "said"}, "Long": "1"}
+DEFAULTS = {
+    "Vector": [1, 0],
+    "Int": 3,
+    "Float": 0.5,
+    "Boolean": True,
+    "JSON": {"text": "said"},
+    "Long": "1",
+}
 ENUMS = {"EventType": "NODE_STALE"}
 DEAR = Protection(max_cost=10**12)
 """Everything at once costs more than one may ask for."""

@@ -15,12 +15,14 @@ from sqlalchemy import Engine, event, text
 from retrograph.resolvers.add_evidence import add_evidence
 from retrograph.resolvers.claim_revalidations import extend_lease, requeue_revalidation
 from retrograph.resolvers.complete_revalidation import Completion, Outcome, complete_revalidation
+from retrograph.resolvers.episodes import promote_episode
 from retrograph.resolvers.inputs import EdgeInput, Invalidation, NodeInput, OnChange, Supersession
 from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.link_nodes import link_nodes
 from retrograph.resolvers.pin_node import pin_node
 from retrograph.resolvers.put_nodes import put_nodes
 from retrograph.resolvers.repair_node import repair_node
+from retrograph.resolvers.retire_episodes import Retirement, retire_episodes
 from retrograph.resolvers.revert_run import revert_run
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.supersede import supersede
@@ -34,7 +36,8 @@ from retrograph.storage.records import NodeRef
 from retrograph.storage.store import Store
 from tests.clock import ManualClock
 from tests.dump import dump_fleet
-from tests.memory import NEW, ref
+from tests.episodes import DONE, Episodes
+from tests.memory import NEW, Memory, ref
 from tests.shared import ROOT
 from tests.storage.scoping import TABLES, astray, unbound
 from tests.storage.tour import Made, read_all, read_impacts, reads, write_all
@@ -198,6 +201,9 @@ def writes(made: Made) -> dict[str, Callable[[Scope], object]]:
         ),
         "extend": lambda s: extend_lease(s, 1, made.task, TOKEN),
         "requeue": lambda s: requeue_revalidation(s, 1, made.task),
+        "promote": lambda s: promote_episode(s, 1, made.episode, DONE),
+        "retire": lambda s: retire_episodes(s, 1, Retirement("taken", [made.episode])),
+        "base an episode": lambda s: Episodes(Memory(s)).store([1], based_on=[node]),
     }
 
 

@@ -14,11 +14,15 @@ from retrograph.resolvers.add_evidence import add_evidence
 from retrograph.resolvers.changes import list_changes
 from retrograph.resolvers.check_upcasts import check_upcasts
 from retrograph.resolvers.claim_revalidations import extend_lease, requeue_revalidation
+from retrograph.resolvers.compact import compact_fleet
 from retrograph.resolvers.complete_revalidation import Outcome
+from retrograph.resolvers.episode_inputs import RecallRequest, Source
+from retrograph.resolvers.episodes import relate_entities
 from retrograph.resolvers.inputs import Invalidation, NodeInput, OnChange, Supersession
 from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.pin_node import pin_node
 from retrograph.resolvers.put_nodes import put_nodes
+from retrograph.resolvers.recall import recall
 from retrograph.resolvers.record_step import Step, list_steps, record_step
 from retrograph.resolvers.retain_checkpoints import (
     Retention,
@@ -43,11 +47,16 @@ from retrograph.resolvers.updates import (
     list_updates,
 )
 from retrograph.resolvers.verify_checkpoints import verify_checkpoints
+from retrograph.resolvers.working_memory import get_working_memory, update_working_memory
+from retrograph.resolvers.write_uses import write_uses
 from retrograph.rules.cascade import ImpactKind
 from retrograph.rules.checkpoint_errors import CheckpointRemoved
 from retrograph.rules.edge_type import EdgeType
+from retrograph.rules.entity import RelationType
 from retrograph.rules.errors import Overtaken
+from retrograph.rules.reflection import EpisodeStatus
 from retrograph.rules.validity import Validity
+from retrograph.rules.working_memory import Observed, RegisterWrite, Update
 from retrograph.storage.checkpoint_records import StepStatus
 from retrograph.storage.checkpoints import NamedPlace
 from retrograph.storage.claims import put_back
@@ -62,6 +71,7 @@ from retrograph.storage.tasks import blocking, page_tasks
 from retrograph.storage.update_records import Place
 from retrograph.storage.updates import Audience
 from retrograph.storage.write import Write
+from tests.episodes import Episodes
 from tests.executions import Execution
 from tests.memory import NEW, Memory, ref
 from tests.resolvers.files import edge, evidence, exported, load, node
@@ -81,6 +91,7 @@ class Made:
     run: int
     began: int
     task: int
+    episode: int = 1
 
 
 def write_all(scope: Scope, fleet: int) -> Made:
@@ -102,9 +113,11 @@ def write_all(scope: Scope, fleet: int) -> Made:
     revert_run(scope, fleet, run.id)
     supersede(scope, fleet, Supersession(ref("x"), NodeInput("x2", kind=NodeKind.RULE), "newer"))
     unlink_nodes(scope, fleet, [linked.edges[0].id])
+    _bear_in_mind(scope, fleet)
     task = _judge_all(Work(memory))
     _remember(Execution(scope, fleet=fleet))
     _pass_time(memory)
+    episode = _learn(Episodes(memory))
     made = memory.nodes()
     return Made(
         tuple(made[key].id for key in ("x", "y", "z", "old")),
@@ -112,7 +125,33 @@ def write_all(scope: Scope, fleet: int) -> Made:
         run.id,
         began,
         task,
+        episode,
     )
+
+
+def _bear_in_mind(scope: Scope, fleet: int) -> None:
+    """Begins a session, and goes on with it."""
+    for number in range(2):
+        written = [RegisterWrite("invoice", number, pinned=True)]
+        update = Update(goal="pay", registers=written, observations=[Observed("ls", "a")])
+        update_working_memory(scope, fleet, "session", update)
+
+
+def _learn(episodes: Episodes) -> int:
+    """Stores, promotes, uses, merges and retires episodes; returns an active one."""
+    memory = episodes.memory
+    memory.put(NodeInput("basis", kind=NEW), NodeInput("said", kind=NEW))
+    kept = episodes.learn([1, 0], "a", based_on=[ref("basis")], execution="x", agent="eve")
+    relate_entities(memory.scope, memory.fleet, [("a", "b", RelationType.CAUSED_BY)])
+    for _ in range(2):
+        request = RecallRequest("d", [1, 0], ["b"], hops=1)
+        recall(memory.scope, memory.fleet, request, is_use=True)
+        write_uses(memory.store)
+    for _ in range(2):
+        episodes.learn([0, 1], node=ref("said"), execution="y", agent="ann")
+    compact_fleet(memory.scope, memory.fleet)
+    episodes.retire(source=Source("y", "ann"))
+    return kept
 
 
 def _judge_all(work: Work) -> int:
@@ -258,6 +297,12 @@ def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope],
         "what started a run": lambda s: tasks.decisions_of_runs(
             s, fleet, at, runs.load_runs(s, fleet, at, [made.run]).values()
         ),
+        "episodes": lambda s: Episodes(Memory(s, fleet)).all(at),
+        "episodes by all": lambda s: Episodes(Memory(s, fleet)).all(
+            at, domain="d", status=frozenset(EpisodeStatus), source=Source("x", "eve")
+        ),
+        "recall": lambda s: recall(s, fleet, RecallRequest("d", [1, 0], ["a"]), at),
+        "working memory": lambda s: get_working_memory(s, fleet, "session", at),
         "an export": lambda s: exported(s, fleet, at),
         "a head": lambda s: checkpoints.get_checkpoint(s, fleet, "run", None, at),
         "a checkpoint": lambda s: checkpoints.get_checkpoint(s, fleet, "run", 5, at),

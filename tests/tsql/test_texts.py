@@ -12,7 +12,10 @@ from tests.tsql.texts import batches, migration_texts, query_texts
 from tests.tsql.tree import Statement, parse
 
 ON_SEVERAL_FLEETS = {"create_fleets", "move_clocks", "wait_for_clock"}
-VERSIONED = ("Edges", "Evidence", "Fleets", "NodeContents", "Nodes", "Tasks")
+VERSIONED = (
+    "Edges", "EpisodeStates", "EpisodeUses", "Evidence", "Fleets", "NodeContents", "Nodes",
+    "Tasks", "WorkingMemories",
+)  # fmt: skip
 
 
 def test_the_migrations_pass() -> None:

@@ -1,0 +1,152 @@
+"""Compaction: retires what is worn out, and merges what says the same into an axiom.
+
+The plan is made of a snapshot; what a writer has changed since is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import TypeVar
+
+from retrograph.resolvers.scope import Scope
+from retrograph.rules.compaction import Compaction, Kept, plan_compaction, worn_out
+from retrograph.rules.reflection import EpisodeStatus
+from retrograph.rules.utility import utility
+from retrograph.storage.domain_indexes import DomainView
+from retrograph.storage.episode_records import (
+    Domain,
+    EpisodeContent,
+    EpisodeRecord,
+    EpisodeState,
+)
+from retrograph.storage.episode_writes import add_uses, create_episodes, set_state
+from retrograph.storage.episodes import active_in, domains_of, episodes_by_id, vectors_of
+from retrograph.storage.snapshot import Snapshot
+from retrograph.storage.write import Write
+
+T = TypeVar("T")
+
+BY = "compaction"
+"""Who decided, as episodes tell."""
+_ROWS = 1_000
+_BATCH = 200
+"""Episodes to retire, or groups to merge, of one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What was done in a domain, or on a dry run would be.
+
+    `merged` are ids in groups, `axioms` what they became, `skipped` how many were not compared.
+    """
+
+    domain: str
+    retired: tuple[int, ...]
+    merged: tuple[tuple[int, ...], ...]
+    axioms: tuple[int, ...]
+    skipped: int
+
+
+def compact_fleet(scope: Scope, fleet_id: int, *, dry_run: bool = False) -> list[Compacted]:
+    """Compacts every domain of a fleet; raises `NotFound`, `DomainTooLarge`."""
+    with scope.snapshot(fleet_id) as snapshot:
+        domains = domains_of(snapshot)
+    return [_compact(scope, fleet_id, each, dry_run) for each in domains]
+
+
+def _compact(scope: Scope, fleet_id: int, domain: Domain, dry_run: bool) -> Compacted:
+    now = scope.store.now()
+    with scope.snapshot(fleet_id) as s:
+        view = scope.store.indexes.view(s, domain)
+        kept = list(_kept(s, view, active_in(s, domain.id)))
+        plan = plan_compaction(kept, view.index.vectors, now)
+    if dry_run:
+        return Compacted(domain.name, plan.retired, plan.merged, (), plan.skipped)
+    return _carry_out(scope, fleet_id, domain, plan, now)
+
+
+def _carry_out(
+    scope: Scope, fleet_id: int, domain: Domain, plan: Compaction, now: int
+) -> Compacted:
+    retired: list[int] = []
+    merged: list[tuple[int, ...]] = []
+    axioms: list[int] = []
+    for ids in _batches(plan.retired):
+        retired += scope.write(fleet_id, partial(_retire, ids=ids, now=now))
+    for groups in _batches(plan.merged):
+        done = scope.write(fleet_id, partial(_merge_all, domain=domain, groups=groups))
+        merged += (group for group, _ in done)
+        axioms += (axiom for _, axiom in done)
+    return Compacted(domain.name, tuple(retired), tuple(merged), tuple(axioms), plan.skipped)
+
+
+def _kept(s: Snapshot, view: DomainView, ids: Sequence[int]) -> Iterator[Kept]:
+    for some in _batches(ids, _ROWS):
+        for record in episodes_by_id(s, some).values():
+            yield _as_kept(record, int(view.index.places_of([record.id])[0]))
+
+
+def _as_kept(record: EpisodeRecord, place: int = 0) -> Kept:
+    urns = frozenset(each.urn for each in record.content.entities)
+    return Kept(record.id, place, record.stored_at, record.last_used_at, record.uses, urns)
+
+
+def _active(write: Write, ids: Collection[int]) -> dict[int, EpisodeRecord]:
+    found = episodes_by_id(write.snapshot, ids)
+    return {id: e for id, e in found.items() if e.state.status is EpisodeStatus.ACTIVE}
+
+
+def _retire(write: Write, ids: Sequence[int], now: int) -> list[int]:
+    """Those that are worn out still."""
+    worn = [id for id, each in _active(write, ids).items() if worn_out(_as_kept(each), now)]
+    note = "unused for 60 days, and worth less than 0.25"
+    set_state(write, worn, EpisodeState(EpisodeStatus.RETIRED, BY, note=note))
+    return sorted(worn)
+
+
+def _merge_all(
+    write: Write, domain: Domain, groups: Sequence[tuple[int, ...]]
+) -> list[tuple[tuple[int, ...], int]]:
+    done = []
+    known = _active(write, {id for group in groups for id in group})
+    for group in groups:
+        members = [known[id] for id in group if id in known]
+        if len(members) > 1:
+            ids = tuple(each.id for each in members)
+            done.append((ids, _merge(write, domain, members)))
+    return done
+
+
+def _merge(write: Write, domain: Domain, members: Sequence[EpisodeRecord]) -> int:
+    """The axiom says what the most useful says, and rests on all that any of them rests on."""
+    best = max(members, key=lambda each: (_worth(each, write.instant), -each.id))
+    content: EpisodeContent = replace(
+        best.content,
+        based_on=tuple(sorted({node for each in members for node in each.content.based_on})),
+        members=tuple(each.id for each in members),
+        node_id=None,
+        execution=None,
+        agent=None,
+    )
+    vector = vectors_of(write.snapshot, [best.id])[best.id]
+    state = EpisodeState(EpisodeStatus.ACTIVE, BY, note=f"merged from {len(members)} episodes")
+    (axiom,) = create_episodes(write, domain, [(content, vector)], state)
+    gone = EpisodeState(EpisodeStatus.MERGED, BY, note="says the same as others", axiom_id=axiom)
+    set_state(write, [each.id for each in members], gone)
+    used = [each.last_used_at for each in members if each.last_used_at is not None]
+    if used:
+        add_uses(write, {axiom: (sum(each.uses for each in members), max(used))})
+    return axiom
+
+
+def _worth(record: EpisodeRecord, now: int) -> float:
+    return utility(record.stored_at, record.uses, now)
+
+
+def _batches(items: Sequence[T], size: int = _BATCH) -> Iterator[list[T]]:
+    remaining = iter(items)
+    while some := list(islice(remaining, size)):
+        yield some

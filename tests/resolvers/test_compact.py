@@ -1,0 +1,163 @@
+"""Compaction and uses: what is retired, what is merged, and that all of it stays visible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from retrograph.resolvers.compact import BY, Compacted, compact_fleet
+from retrograph.resolvers.episode_inputs import RecallRequest, Source
+from retrograph.resolvers.recall import recall
+from retrograph.resolvers.write_uses import write_uses
+from retrograph.rules.errors import DatabaseLocked
+from retrograph.rules.reflection import EpisodeStatus
+from retrograph.rules.utility import DAY
+from retrograph.storage.episode_records import EpisodeRecord
+from retrograph.storage.store import Store
+from tests.clock import ManualClock
+from tests.dump import dump
+from tests.episodes import Episodes
+from tests.memory import Memory, ref
+
+
+@pytest.fixture
+def episodes(own_fleet: Memory, shared_store: Store) -> Iterator[Episodes]:
+    yield Episodes(own_fleet)
+    shared_store.uses.take()
+
+
+def by_id(episodes: Episodes, at: int | None = None) -> dict[int, EpisodeRecord]:
+    return {each.id: each for each in episodes.all(at)}
+
+
+def use(episodes: Episodes, vector: list[float], times: int = 1) -> None:
+    memory = episodes.memory
+    for _ in range(times):
+        request = RecallRequest("d", vector, threshold=0.99)
+        recall(memory.scope, memory.fleet, request, is_use=True)
+
+
+def test_uses_are_written_together(episodes: Episodes, shared_clock: ManualClock) -> None:
+    one, two = episodes.learn([1, 0]), episodes.learn([0, 1])
+    before = dump(episodes.memory.store)
+    use(episodes, [1, 0], 3)
+    last = shared_clock.advance()
+    use(episodes, [1, 0])
+    use(episodes, [0, 1])
+    episodes.recall([1, 0])  # asks without using
+    assert dump(episodes.memory.store) == before
+    assert write_uses(episodes.memory.store) == 2
+    assert write_uses(episodes.memory.store) == 0
+    then = episodes.memory.scope.clock(episodes.memory.fleet)
+    found = by_id(episodes)
+    assert (found[one].uses, found[one].last_used_at) == (4, last)
+    assert (found[two].uses, found[two].last_used_at) == (1, last)
+    use(episodes, [1, 0])
+    write_uses(episodes.memory.store)
+    assert by_id(episodes)[one].uses == 5
+    assert by_id(episodes, then)[one].uses == 4
+    assert by_id(episodes, then - 1)[one].uses == 0
+
+
+def test_uses_that_can_not_be_written_wait(
+    episodes: Episodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id, store = episodes.learn([1]), episodes.memory.store
+    use(episodes, [1.0])
+
+    def refuse(*_: object) -> None:
+        raise DatabaseLocked("busy")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "write", refuse)
+        with pytest.raises(DatabaseLocked):
+            write_uses(store)
+    use(episodes, [1.0])
+    store.uses.note((1, 987_654), [5], 1)  # no such fleet
+    write_uses(store)
+    assert by_id(episodes)[id].uses == 2
+
+
+def compact(episodes: Episodes, *, dry_run: bool = False) -> list[Compacted]:
+    memory = episodes.memory
+    return compact_fleet(memory.scope, memory.fleet, dry_run=dry_run)
+
+
+def test_what_nobody_uses_is_retired(episodes: Episodes, shared_clock: ManualClock) -> None:
+    old, used = episodes.learn([1, 0]), episodes.learn([0, 1])
+    shared_clock.advance(61 * DAY)
+    fresh, waiting = episodes.learn([1, 1]), episodes.store([1, -1]).id
+    use(episodes, [0, 1])
+    write_uses(episodes.memory.store)
+    before = dump(episodes.memory.store)
+    wanted = Compacted("d", (old,), (), (), 0)
+    assert compact(episodes, dry_run=True) == [wanted]
+    assert dump(episodes.memory.store) == before
+    then = episodes.memory.scope.clock(episodes.memory.fleet)
+    assert compact(episodes) == [wanted]
+    state = by_id(episodes)[old].state
+    assert (state.status, state.decided_by) == (EpisodeStatus.RETIRED, BY)
+    assert by_id(episodes)[waiting].state.status is EpisodeStatus.QUARANTINED
+    assert sorted(episodes.recall([1, 1])) == [used, fresh]
+    assert sorted(episodes.recall([1, 1], at=then)) == [old, used, fresh]
+    assert compact(episodes) == [Compacted("d", (), (), (), 0)]
+
+
+def test_what_says_the_same_becomes_an_axiom(episodes: Episodes) -> None:
+    memory = episodes.memory
+    memory.plant("a", "b")
+    one = episodes.learn([1, 0], "X", based_on=[ref("a")], agent="eve")
+    two = episodes.learn([2, 0], "x", based_on=[ref("b")], metadata={"best": True}, agent="ann")
+    apart = episodes.learn([1, 0], "y")
+    use(episodes, [1, 0])
+    memory.store.uses.note((1, memory.fleet), [two], memory.store.now())
+    write_uses(memory.store)
+    then = memory.scope.clock(memory.fleet)
+    assert compact(episodes, dry_run=True) == [Compacted("d", (), ((one, two),), (), 0)]
+    (done,) = compact(episodes)
+    (axiom,) = done.axioms
+    assert done.merged == ((one, two),)
+    found = by_id(episodes)
+    assert found[axiom].content.members == (one, two)
+    assert found[axiom].content.metadata == '{"best":true}'
+    assert len(found[axiom].content.based_on) == 2
+    assert (found[axiom].uses, found[axiom].content.agent) == (3, None)
+    assert found[one].state.axiom_id == found[two].state.axiom_id == axiom
+    assert episodes.recall([1, 0], threshold=0.9) == [apart, axiom]
+    assert episodes.recall([1, 0], threshold=0.9, at=then) == [one, two, apart]
+    assert compact(episodes) == [Compacted("d", (), (), (), 0)]
+
+
+def test_an_axiom_goes_with_a_member_that_was_poisoned(episodes: Episodes) -> None:
+    eve = episodes.learn([1, 0], agent="eve")
+    ann = episodes.learn([1, 0], agent="ann")
+    (first,) = compact(episodes)[0].axioms
+    late = episodes.learn([1, 0], agent="ann")
+    (second,) = compact(episodes)[0].axioms
+    assert by_id(episodes)[second].content.members == (first, late)
+    done = episodes.retire(source=Source(agent="eve"))
+    assert [each.id for each in done.retired] == [eve, first, second]
+    assert [each.id for each in done.restored] == [ann, late]
+    assert episodes.recall([1, 0]) == [ann, late]
+
+
+def test_what_changed_since_the_plan_is_left_alone(
+    episodes: Episodes, monkeypatch: pytest.MonkeyPatch, shared_clock: ManualClock
+) -> None:
+    old, again = episodes.learn([1, 0]), episodes.learn([0, 1])
+    shared_clock.advance(61 * DAY)
+    one, two = episodes.learn([1, 1]), episodes.learn([1, 1])
+    memory = episodes.memory
+    write = memory.store.write
+
+    def interfere(tenant: int, fleet: int, job: object) -> object:
+        monkeypatch.setattr(memory.store, "write", write)
+        episodes.retire(one)
+        memory.store.uses.note((tenant, fleet), [again], memory.store.now())
+        write_uses(memory.store)
+        return write(tenant, fleet, job)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(memory.store, "write", interfere)
+    assert compact(episodes) == [Compacted("d", (old,), (), (), 0)]
+    assert sorted(episodes.recall([1, 1])) == [again, two]

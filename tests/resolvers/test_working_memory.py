@@ -1,0 +1,178 @@
+"""`workingMemory`, `updateWorkingMemory`: sessions, versions, budgets and the past."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from threading import Barrier, Thread
+
+import pytest
+
+from retrograph.resolvers.scope import Scope
+from retrograph.resolvers.working_memory import get_working_memory, update_working_memory
+from retrograph.rules.budget import EvictionKind
+from retrograph.rules.errors import BudgetExceeded, InvalidInput, MemoryConflict, NotFound
+from retrograph.rules.rendering import render
+from retrograph.rules.tokens import estimate_tokens
+from retrograph.rules.working_memory import (
+    Hypothesis,
+    HypothesisStatus,
+    Observed,
+    RegisterWrite,
+    Update,
+    WorkingMemory,
+)
+from retrograph.storage.working_memories import WorkingMemoryRecord
+from tests.dump import dump
+from tests.memory import Memory
+
+FULL = Update(
+    goal="Pay the invoice",
+    sub_goal="Find it",
+    hypotheses=[Hypothesis("h", "lost", None, HypothesisStatus.REFUTED, 0.25)],
+    registers=[RegisterWrite("Größe", {"b": [1.0, None], "a": "𝄞"}, pinned=True)],
+    observations=[Observed("ls", "nothing here")],
+    budget=500,
+)
+
+
+def updating(memory: Memory, session: str = "s") -> partial[WorkingMemoryRecord]:
+    return partial(update_working_memory, memory.scope, memory.fleet, session)
+
+
+def test_what_is_written_is_read_back(memory: Memory) -> None:
+    written = update_working_memory(memory.scope, 1, "s", FULL)
+    assert get_working_memory(memory.scope, 1, "s") == written
+    held = written.memory
+    assert (held.version, held.budget, held.goal, held.sub_goal) == (1, 500, FULL.goal, "Find it")
+    assert list(held.hypotheses) == list(FULL.hypotheses)
+    assert held.registers[0].value == {"a": "𝄞", "b": [1, None]}
+    assert written.tokens == estimate_tokens(render(held))
+    assert written.evictions == ()
+
+
+def test_every_version_stays_readable_with_what_it_took_out(memory: Memory) -> None:
+    seen = []
+    for number in range(6):
+        update = Update(observations=[Observed("cat", f"{number}" * 400)], budget=300)
+        seen.append(update_working_memory(memory.scope, 1, "s", update))
+    assert seen[0].evictions == ()
+    kinds = {each.kind for record in seen for each in record.evictions}
+    assert kinds == {EvictionKind.SUMMARIZED, EvictionKind.OBSERVATION_DROPPED}
+    for record in seen:
+        assert get_working_memory(memory.scope, 1, "s", record.as_of) == record
+        assert record.tokens <= record.memory.budget
+    between = get_working_memory(memory.scope, 1, "s", seen[3].as_of - 1)
+    assert between == replace(seen[2], as_of=seen[3].as_of - 1)
+    assert get_working_memory(memory.scope, 1, "s", seen[0].as_of - 1) is None
+
+
+def test_sessions_and_fleets_have_memories_of_their_own(memory: Memory) -> None:
+    memory.store.write_all(1, [2], lambda _: None)
+    for fleet, session in ((1, "s"), (1, "S"), (1, "s "), (2, "s")):
+        update = Update(goal=f"{fleet}{session}")
+        update_working_memory(memory.scope, fleet, session, update, 0)
+    for fleet, session in ((1, "s"), (1, "S"), (1, "s "), (2, "s")):
+        record = get_working_memory(memory.scope, fleet, session)
+        assert record is not None
+        assert (record.memory.goal, record.session_id) == (f"{fleet}{session}", session)
+    assert get_working_memory(memory.scope, 1, "t") is None
+
+
+def test_another_version_than_expected_is_refused(memory: Memory) -> None:
+    update = updating(memory)
+    with pytest.raises(MemoryConflict) as caught:
+        update(Update(goal="g"), 1)
+    assert caught.value.current == 0
+    update(Update(goal="g"), 0)
+    update(Update(goal="h"), 1)
+    before = dump(memory.store)
+    with pytest.raises(MemoryConflict) as caught:
+        update(Update(goal="i"), 1)
+    assert (caught.value.current, caught.value.path) == (2, ("input", "expectedVersion"))
+    assert dump(memory.store) == before
+
+
+def test_what_must_stay_and_does_not_fit_is_refused(memory: Memory) -> None:
+    update_working_memory(memory.scope, 1, "s", FULL)
+    before = dump(memory.store)
+    with pytest.raises(BudgetExceeded) as caught:
+        update_working_memory(memory.scope, 1, "s", Update(budget=10))
+    assert caught.value.tokens > caught.value.budget == 10
+    with pytest.raises(BudgetExceeded):
+        update_working_memory(
+            memory.scope, 1, "t", Update(observations=[Observed("t", "x" * 16_001)])
+        )
+    assert dump(memory.store) == before
+
+
+def test_tokens_are_counted_as_the_store_says(memory: Memory) -> None:
+    memory.store.count_tokens = lambda text: len(text.split())
+    assert updating(memory)(Update(goal="pay it now")).tokens == 6
+
+
+def test_writers_at_once_lose_nothing(memory: Memory) -> None:
+    start = Barrier(4)
+
+    def write(name: str) -> None:
+        start.wait()
+        for number in range(5):
+            registers = [RegisterWrite(f"{name}{number}", number)]
+            update_working_memory(memory.scope, 1, "s", Update(registers=registers))
+
+    threads = [Thread(target=write, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    record = get_working_memory(memory.scope, 1, "s")
+    assert record is not None
+    assert (record.memory.version, len(record.memory.registers)) == (20, 20)
+
+
+NESTED: list[object] = []
+for _ in range(199):
+    NESTED = [NESTED]
+
+
+@pytest.mark.parametrize(
+    ("session", "update", "expected", "path"),
+    [
+        ("", Update(), None, "sessionId"),
+        ("s" * 201, Update(), None, "sessionId"),
+        ("s", Update(), -1, "expectedVersion"),
+        ("s", Update(budget=0), None, "budget"),
+        ("s", Update(goal="\ud800"), None, "goal"),
+        ("s", Update(hypotheses=[Hypothesis("a", "b", "a")]), None, "hypotheses"),
+        ("s", Update(registers=[RegisterWrite("r", 2**53)]), None, "registers/0/value"),
+        ("s", Update(registers=[RegisterWrite("r", float("nan"))]), None, "registers/0/value"),
+        ("s", Update(registers=[RegisterWrite("r", NESTED)]), None, ""),
+    ],
+)  # fmt: skip
+def test_bad_input_changes_nothing(
+    memory: Memory, session: str, update: Update, expected: int | None, path: str
+) -> None:
+    before = dump(memory.store)
+    with pytest.raises(InvalidInput) as caught:
+        update_working_memory(memory.scope, 1, session, update, expected)
+    assert "/".join(caught.value.path) == f"input/{path}".rstrip("/")
+    assert dump(memory.store) == before
+
+
+def test_what_is_not_there_or_not_held_is_not_found(memory: Memory) -> None:
+    scope = Scope(memory.store, 1, frozenset({2}), frozenset())
+    for caller, fleet in ((memory.scope, 9), (scope, 1)):
+        with pytest.raises(NotFound):
+            get_working_memory(caller, fleet, "s")
+        with pytest.raises(NotFound):
+            update_working_memory(caller, fleet, "s", Update(goal="g"))
+    with pytest.raises(InvalidInput):
+        get_working_memory(memory.scope, 1, " ")
+
+
+def test_another_tenants_session_is_another(memory: Memory) -> None:
+    memory.store.write_all(2, [1], lambda _: None)
+    update_working_memory(memory.scope, 1, "s", FULL)
+    other = Scope(memory.store, 2, None, frozenset())
+    assert get_working_memory(other, 1, "s") is None
+    assert update_working_memory(other, 1, "s", Update()).memory == WorkingMemory(version=1)

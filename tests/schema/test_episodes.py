@@ -1,0 +1,176 @@
+"""Episodes over HTTP: stored, promoted, recalled, retired; and what is refused."""
+
+from __future__ import annotations
+
+import struct
+from base64 import b64encode
+from typing import Any
+
+import pytest
+
+from retrograph.app import create_app
+from retrograph.resolvers.episode_inputs import RecallRequest
+from retrograph.resolvers.recall import recall
+from retrograph.storage.store import Store
+from tests.episodes import LEARNED
+from tests.memory import Memory
+from tests.schema.serving import Served, serving
+
+STORE = """mutation ($input: StoreEpisodeInput!) { storeEpisode(input: $input) { __typename
+  ... on EpisodeStored { instant episode { id status domain reflection metadata schemaVersion
+    entities { urn name kind } basedOn { key } node { key } execution agent uses utility } }
+  ... on UserError { code path } } }"""
+PROMOTE = """mutation ($input: PromoteEpisodeInput!) { promoteEpisode(input: $input) { __typename
+  ... on EpisodePromoted { instant episode { status decidedBy proof note statusFrom } }
+  ... on UserError { code path } } }"""
+RETIRE = """mutation ($input: RetireEpisodesInput!) { retireEpisodes(input: $input) { __typename
+  ... on EpisodesRetired { instant dryRun retiredCount restoredCount fallenCount
+    retired { id } restored { id } runs { reason impactCount } }
+  ... on UserError { code path } } }"""
+RELATE = """mutation ($input: RelateEntitiesInput!) { relateEntities(input: $input) { __typename
+  ... on EntitiesRelated { relations { source target type relatedAt } }
+  ... on UserError { code path } } }"""
+RECALL = """query ($input: RecallInput!, $asOf: DateTime) {
+  recall(fleetId: 1, input: $input, asOf: $asOf) { score cosine graph episode { id asOf } } }"""
+LIST = """query ($filter: EpisodeFilter, $first: Int, $after: String) {
+  episodes(fleetId: 1, filter: $filter, first: $first, after: $after) {
+    nodes { id status basedOn { key } fallen { key validity staleness { run { reason } } } }
+    pageInfo { hasNextPage endCursor } } }"""
+
+
+def act(served: Served, mutation: str, **given: Any) -> Any:
+    (answer,) = served.ask(mutation, input={"fleetId": "1", **given}).data.values()
+    return answer
+
+
+def store_one(served: Served, embedding: object = (1, 0), **given: Any) -> Any:
+    values = {"domain": "d", "embedding": embedding, "reflection": LEARNED} | given
+    return act(served, STORE, **values)
+
+
+def learn(served: Served, embedding: object = (1, 0), **given: Any) -> str:
+    id: str = store_one(served, embedding, **given)["episode"]["id"]
+    done = act(served, PROMOTE, id=id, by="ci", terminalStatus="SUCCEEDED", note="green")
+    assert done["episode"]["status"] == "ACTIVE"
+    return id
+
+
+def test_an_episode_from_beginning_to_end(served: Served, memory: Memory) -> None:
+    memory.plant("base", "said")
+    vector = b64encode(struct.pack("<2f", 3, 4)).decode()
+    told = store_one(
+        served, vector, entities=[{"name": "Acme", "kind": "TOOL"}], metadata={"a": 1},
+        basedOn=[{"key": "base"}], node={"key": "said"}, execution="x", agent="eve",
+    )  # fmt: skip
+    id = told["episode"].pop("id")
+    assert told["episode"] == {
+        "status": "QUARANTINED", "domain": "d", "reflection": LEARNED, "metadata": {"a": 1},
+        "schemaVersion": "1", "basedOn": [{"key": "base"}], "node": {"key": "said"},
+        "entities": [{"urn": "urn:tenant:1:entity:acme", "name": "acme", "kind": "TOOL"}],
+        "execution": "x", "agent": "eve", "uses": 0, "utility": 1.0,
+    }  # fmt: skip
+    asked = {"domain": "d", "embedding": [1, 0], "threshold": 0.5, "entities": ["ACME"]}
+    assert served.ask(RECALL, input=asked).data == {"recall": []}
+    done = act(served, PROMOTE, id=id, by="ci", terminalStatus="SUCCEEDED", note="green")
+    assert done["episode"] == {
+        "status": "ACTIVE", "decidedBy": "ci", "proof": "SUCCEEDED", "note": "green",
+        "statusFrom": done["instant"],
+    }  # fmt: skip
+    (found,) = served.ask(RECALL, input=asked).data["recall"]
+    assert (found["episode"]["id"], found["graph"]) == (id, 0.5)
+    assert found["score"] == 2 / 61
+    assert found["cosine"] == pytest.approx(0.6)
+    assert served.ask(RECALL, input=asked, asOf=told["instant"]).data == {"recall": []}
+    dry = act(served, RETIRE, source={"agent": "eve"}, reason="poisoned", dryRun=True)
+    assert (dry["retired"], dry["fallenCount"], dry["runs"]) == ([{"id": id}], 1, [])
+    gone = act(served, RETIRE, source={"agent": "eve"}, reason="poisoned")
+    assert gone["runs"] == [{"reason": "poisoned", "impactCount": 1}]
+    assert (gone["retiredCount"], gone["restoredCount"]) == (1, 0)
+    assert served.ask(RECALL, input=asked).data == {"recall": []}
+    assert memory.states()["said"] == "INVALID"
+
+
+def test_why_an_episode_is_not_recalled_is_told(served: Served, memory: Memory) -> None:
+    memory.plant("base", "other")
+    id = learn(served, basedOn=[{"key": "base"}, {"key": "other"}])
+    memory.fell("base", reason="it moved")
+    (shown,) = served.ask(LIST).data["episodes"]["nodes"]
+    assert shown == {
+        "id": id, "status": "ACTIVE", "basedOn": [{"key": "base"}, {"key": "other"}],
+        "fallen": [
+            {"key": "base", "validity": "INVALID", "staleness": {"run": {"reason": "it moved"}}}
+        ],
+    }  # fmt: skip
+    asked = {"domain": "d", "embedding": [1, 0]}
+    assert served.ask(RECALL, input=asked).data == {"recall": []}
+
+
+def test_lists_are_narrowed_down_and_paged(served: Served) -> None:
+    ids = [learn(served, agent="a"), store_one(served, agent="b")["episode"]["id"]]
+    page = served.ask(LIST, first=1).data["episodes"]
+    assert ([n["id"] for n in page["nodes"]], page["pageInfo"]["hasNextPage"]) == (ids[:1], True)
+    rest = served.ask(LIST, first=5, after=page["pageInfo"]["endCursor"]).data["episodes"]
+    assert [n["id"] for n in rest["nodes"]] == ids[1:]
+    for filter, wanted in (
+        ({"status": ["ACTIVE"]}, ids[:1]), ({"source": {"agent": "b"}}, ids[1:]),
+        ({"domain": "e"}, []),
+    ):  # fmt: skip
+        found = served.ask(LIST, filter=filter).data["episodes"]["nodes"]
+        assert [n["id"] for n in found] == wanted
+
+
+def test_entities_are_related(served: Served) -> None:
+    id = learn(served, [0, 1], entities=[{"name": "crm"}])
+    pair = {"source": "Timeout", "target": "CRM", "type": "CAUSED_BY"}
+    (related,) = act(served, RELATE, relations=[pair])["relations"]
+    assert related["target"] == "urn:tenant:1:entity:crm"
+    asked = {"domain": "d", "embedding": [1, 0], "entities": ["timeout"]}
+    assert served.ask(RECALL, input=asked).data == {"recall": []}
+    (found,) = served.ask(RECALL, input=asked | {"hops": 1}).data["recall"]
+    assert found["episode"]["id"] == id
+
+
+@pytest.mark.parametrize(
+    ("mutation", "given", "answer"),
+    [
+        (STORE, {"embedding": [1]}, ("InvalidInput", "WRONG_DIMENSION", "embedding")),
+        (STORE, {"schemaVersion": "2"},
+         ("InvalidInput", "UNKNOWN_SCHEMA_VERSION", "schemaVersion")),
+        (STORE, {"reflection": "x" * 65_536}, ("InvalidInput", "PAYLOAD_TOO_LARGE", "reflection")),
+        (STORE, {"node": {"key": "no"}}, ("NotFound", "NOT_FOUND", "node")),
+        (PROMOTE, {"id": "1", "by": "ci", "terminalStatus": "FAILED"},
+         ("PromotionRefused", "PROMOTION_REFUSED", "terminalStatus")),
+        (PROMOTE, {"id": "9", "by": "ci"}, ("NotFound", "NOT_FOUND", "id")),
+        (RETIRE, {"ids": ["9"], "reason": "r"}, ("NotFound", "NOT_FOUND", "ids")),
+        (RETIRE, {"reason": "r"}, ("InvalidInput", "BAD_USER_INPUT", None)),
+        (RELATE, {"relations": []}, ("InvalidInput", "BAD_USER_INPUT", "relations")),
+    ],
+)  # fmt: skip
+def test_refusals_say_what_to_do(
+    served: Served, mutation: str, given: Any, answer: tuple[str, str, str | None]
+) -> None:
+    assert store_one(served)["episode"]["id"] == "1"
+    base = {"domain": "d", "embedding": [1, 0], "reflection": LEARNED} if mutation == STORE else {}
+    told = act(served, mutation, **base | given)
+    where = told["path"][1] if len(told["path"]) > 1 else None
+    assert (told["__typename"], told["code"], where) == answer
+
+
+def test_what_can_not_be_recalled_has_a_code(served: Served) -> None:
+    store_one(served)
+    for more, code in (
+        ({"embedding": [1]}, "WRONG_DIMENSION"), ({"embedding": [0, 0]}, "BAD_USER_INPUT"),
+        ({"domain": ""}, "BAD_USER_INPUT"), ({"hops": 9}, "BAD_USER_INPUT"),
+    ):  # fmt: skip
+        asked = {"domain": "d", "embedding": [1, 0]} | more
+        assert served.ask(RECALL, input=asked).code == code
+
+
+def test_uses_are_written_when_the_server_ends(store: Store, memory: Memory) -> None:
+    with serving(create_app(store)) as served:
+        id = learn(served)
+        asked = {"domain": "d", "embedding": [1, 0]}
+        now = served.ask(RECALL, input=asked).data["recall"][0]["episode"]["asOf"]
+        served.ask(RECALL, input=asked, asOf=now)
+    (found,) = recall(memory.scope, 1, RecallRequest("d", [1, 0])).found
+    assert (str(found.episode.id), found.episode.uses) == (id, 1)
