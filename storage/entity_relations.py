@@ -14,9 +14,9 @@ from retrograph.storage.bulk import insert_rows
 from retrograph.storage.driven import drive
 from retrograph.storage.episode_records import RelationRecord, hashed
 from retrograph.storage.id_set import key_rows
+from retrograph.storage.memory_tables import entity_relation
 from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped
 from retrograph.storage.snapshot import Snapshot
-from retrograph.storage.tables import entity_relation
 from retrograph.storage.write import Write, take_ids
 
 MAX_EXPANDED = 10_000

@@ -10,14 +10,14 @@ from sqlalchemy import insert
 from retrograph.storage.bulk import insert_rows
 from retrograph.storage.episode_records import Domain, EpisodeContent, EpisodeState, hashed
 from retrograph.storage.episodes import find_domain, uses_of
-from retrograph.storage.tables import episode_domain, episode_state, episode_use
+from retrograph.storage.memory_tables import episode_domain, episode_state, episode_use
 from retrograph.storage.versions import Row, open_new, open_next
 from retrograph.storage.write import Write, take_ids
 
 _COLUMNS = (
     *("id", "tenant_id", "fleet_id", "domain_id", "stored_at", "reflection", "schema_version"),
     *("metadata", "entities", "based_on", "members", "node_id"),
-    *("execution", "execution_hash", "agent", "agent_hash"),
+    *("execution_key", "execution_hash", "agent", "agent_hash"),
 )
 
 

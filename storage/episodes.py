@@ -24,21 +24,21 @@ from retrograph.storage.episode_records import (
     hashed,
 )
 from retrograph.storage.id_set import id_rows
-from retrograph.storage.pages import page_of
-from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
-from retrograph.storage.records import Page
-from retrograph.storage.snapshot import Snapshot
-from retrograph.storage.tables import (
+from retrograph.storage.memory_tables import (
     episode,
     episode_domain,
     episode_embedding,
     episode_state,
     episode_use,
 )
+from retrograph.storage.pages import page_of
+from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
+from retrograph.storage.records import Page
+from retrograph.storage.snapshot import Snapshot
 
 _CONTENT = (
     *("reflection", "schema_version", "metadata", "entities", "based_on", "members"),
-    *("node_id", "execution", "agent"),
+    *("node_id", "execution_key", "agent"),
 )
 _STATE = ("status", "decided_by", "proof", "note", "axiom_id", "valid_from")
 _DOMAIN: ColumnElement[int] = bindparam("domain_id")

@@ -30,26 +30,34 @@ class Versioned:
     history: Table
 
 
-def _scope() -> list[Column[Any]]:
+def scope_columns() -> list[Column[Any]]:
+    """The tenant and the fleet of a row."""
     return [
         Column("tenant_id", BigInteger, nullable=False),
         Column("fleet_id", BigInteger, nullable=False),
     ]
 
 
-def _id() -> Column[int]:
+def id_column() -> Column[int]:
+    """The primary key: a number that is never given twice."""
     return Column("id", BigInteger, primary_key=True, autoincrement=False)
 
 
-def _versioned(name: str, columns: Callable[[], list[Column[Any]]]) -> Versioned:
+def versioned(name: str, columns: Callable[[], list[Column[Any]]]) -> Versioned:
+    """The pair of tables of that name."""
     current = Table(
-        name, metadata, _id(), *_scope(), *columns(), Column("valid_from", Period, nullable=False)
+        name,
+        metadata,
+        id_column(),
+        *scope_columns(),
+        *columns(),
+        Column("valid_from", Period, nullable=False),
     )
     history = Table(
         f"{name}_history",
         metadata,
-        _id(),
-        *_scope(),
+        id_column(),
+        *scope_columns(),
         *columns(),
         Column("valid_from", Period, nullable=False),
         Column("valid_to", Period, primary_key=True, autoincrement=False),
@@ -76,14 +84,14 @@ id_sequence = Table(
 node = Table(
     "node",
     metadata,
-    _id(),
-    *_scope(),
+    id_column(),
+    *scope_columns(),
     Column("key", Text),
     Column("kind", SmallInteger, nullable=False),
     Column("created_at", Moment, nullable=False),
 )
 
-node_state = _versioned(
+node_state = versioned(
     "node_state",
     lambda: [
         Column("validity", SmallInteger, nullable=False),
@@ -96,7 +104,7 @@ node_state = _versioned(
     ],
 )
 
-node_content = _versioned(
+node_content = versioned(
     "node_content",
     lambda: [
         Column("payload", Text),
@@ -106,7 +114,7 @@ node_content = _versioned(
     ],
 )
 
-edge = _versioned(
+edge = versioned(
     "edge",
     lambda: [
         Column("source_id", BigInteger, nullable=False),
@@ -115,7 +123,7 @@ edge = _versioned(
     ],
 )
 
-evidence = _versioned(
+evidence = versioned(
     "evidence",
     lambda: [
         Column("node_id", BigInteger, nullable=False),
@@ -127,8 +135,8 @@ evidence = _versioned(
 run = Table(
     "run",
     metadata,
-    _id(),
-    *_scope(),
+    id_column(),
+    *scope_columns(),
     Column("status", SmallInteger, nullable=False),
     Column("root_id", BigInteger, nullable=False),
     Column("effect", SmallInteger, nullable=False),
@@ -144,7 +152,7 @@ run = Table(
 impact = Table(
     "impact",
     metadata,
-    *_scope(),
+    *scope_columns(),
     Column("run_id", BigInteger, primary_key=True),
     Column("ordinal", BigInteger, primary_key=True),
     Column("node_id", BigInteger, nullable=False),
@@ -159,7 +167,7 @@ impact = Table(
 outbox = Table(
     "outbox",
     metadata,
-    *_scope(),
+    *scope_columns(),
     Column("at", Moment, primary_key=True),
     Column("ordinal", BigInteger, primary_key=True),
     Column("type", SmallInteger, nullable=False),
@@ -172,14 +180,14 @@ outbox = Table(
 idempotency = Table(
     "idempotency",
     metadata,
-    *_scope(),
+    *scope_columns(),
     Column("key", Text, primary_key=True),
     Column("request_hash", Text, nullable=False),
     Column("run_id", BigInteger, nullable=False),
     Column("created_at", Moment, nullable=False),
 )
 
-task = _versioned(
+task = versioned(
     "task",
     lambda: [
         Column("node_id", BigInteger, nullable=False),
@@ -201,7 +209,7 @@ task = _versioned(
 task_gate = Table(
     "task_gate",
     metadata,
-    *_scope(),
+    *scope_columns(),
     Column("component_id", BigInteger, primary_key=True, autoincrement=False),
     Column("blockers", BigInteger, nullable=False),
 )
@@ -209,8 +217,8 @@ task_gate = Table(
 decision = Table(
     "decision",
     metadata,
-    _id(),
-    *_scope(),
+    id_column(),
+    *scope_columns(),
     Column("task_id", BigInteger),
     Column("node_id", BigInteger, nullable=False),
     Column("run_id", BigInteger),
@@ -228,8 +236,8 @@ decision = Table(
 scheduled_invalidation = Table(
     "scheduled_invalidation",
     metadata,
-    _id(),
-    *_scope(),
+    id_column(),
+    *scope_columns(),
     Column("node_id", BigInteger, nullable=False),
     Column("effect", SmallInteger, nullable=False),
     Column("reason", Text, nullable=False),
@@ -244,89 +252,6 @@ scheduled_invalidation = Table(
     Column("run_id", BigInteger),
     Column("failure_code", Text),
     Column("failure", Text),
-)
-
-working_memory = _versioned(
-    "working_memory",
-    lambda: [
-        Column("session_hash", Text, nullable=False),
-        Column("session", Text, nullable=False),
-        Column("version", BigInteger, nullable=False),
-        Column("state", Text, nullable=False),
-        Column("evictions", Text, nullable=False),
-        Column("tokens", BigInteger, nullable=False),
-    ],
-)
-
-episode_domain = Table(
-    "episode_domain",
-    metadata,
-    _id(),
-    *_scope(),
-    Column("name_hash", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("dimension", BigInteger, nullable=False),
-)
-
-episode = Table(
-    "episode",
-    metadata,
-    _id(),
-    *_scope(),
-    Column("domain_id", BigInteger, nullable=False),
-    Column("stored_at", Moment, nullable=False),
-    Column("reflection", Text, nullable=False),
-    Column("schema_version", Text, nullable=False),
-    Column("metadata", Text, nullable=False),
-    Column("entities", Text, nullable=False),
-    Column("based_on", Text, nullable=False),
-    Column("members", Text, nullable=False),
-    Column("node_id", BigInteger),
-    Column("execution", Text),
-    Column("execution_hash", Text),
-    Column("agent", Text),
-    Column("agent_hash", Text),
-)
-
-episode_embedding = Table(
-    "episode_embedding",
-    metadata,
-    Column("episode_id", BigInteger, primary_key=True, autoincrement=False),
-    *_scope(),
-    Column("vector", LargeBinary, nullable=False),
-)
-
-episode_state = _versioned(
-    "episode_state",
-    lambda: [
-        Column("domain_id", BigInteger, nullable=False),
-        Column("status", SmallInteger, nullable=False),
-        Column("axiom_id", BigInteger),
-        Column("decided_by", Text),
-        Column("proof", SmallInteger),
-        Column("note", Text),
-    ],
-)
-
-episode_use = _versioned(
-    "episode_use",
-    lambda: [
-        Column("uses", BigInteger, nullable=False),
-        Column("last_used_at", Moment, nullable=False),
-    ],
-)
-
-entity_relation = Table(
-    "entity_relation",
-    metadata,
-    _id(),
-    *_scope(),
-    Column("source_hash", Text, nullable=False),
-    Column("target_hash", Text, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("target", Text, nullable=False),
-    Column("type", SmallInteger, nullable=False),
-    Column("related_at", Moment, nullable=False),
 )
 
 tenant = Table(
@@ -346,8 +271,8 @@ leadership = Table(
 execution = Table(
     "execution",
     metadata,
-    _id(),
-    *_scope(),
+    id_column(),
+    *scope_columns(),
     Column("key", Text, nullable=False),
     Column("created_at", Moment, nullable=False),
     Column("deleted_at", Moment),
@@ -362,7 +287,7 @@ def _of_execution(ordinal: str) -> list[Column[Any]]:
     return [
         Column("execution_id", BigInteger, primary_key=True, autoincrement=False),
         Column(ordinal, BigInteger, primary_key=True, autoincrement=False),
-        *_scope(),
+        *scope_columns(),
     ]
 
 

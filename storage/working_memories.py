@@ -22,9 +22,9 @@ from retrograph.rules.working_memory import MAX_STATE_BYTES, WorkingMemory
 from retrograph.storage.as_of import Arm, over_arms
 from retrograph.storage.driven import drive
 from retrograph.storage.id_set import id_rows
+from retrograph.storage.memory_tables import working_memory
 from retrograph.storage.prepared import Frame, fetch, prepared, scoped, within_scope
 from retrograph.storage.snapshot import Snapshot
-from retrograph.storage.tables import working_memory
 from retrograph.storage.versions import open_new, open_next
 from retrograph.storage.write import Write, take_ids
 

@@ -28,7 +28,7 @@ CREATE TABLE IF NOT EXISTS episode (
     based_on LONGTEXT NOT NULL,
     members LONGTEXT NOT NULL,
     node_id BIGINT,
-    execution TEXT,
+    execution_key TEXT,
     execution_hash VARCHAR(64),
     agent TEXT,
     agent_hash VARCHAR(64),

@@ -31,7 +31,7 @@ CREATE TABLE Memory.Episodes (
     BasedOn NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NOT NULL,
     Members NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NOT NULL,
     NodeId BIGINT NULL,
-    Execution NVARCHAR(400) COLLATE Latin1_General_100_BIN2 NULL,
+    ExecutionKey NVARCHAR(400) COLLATE Latin1_General_100_BIN2 NULL,
     ExecutionHash NVARCHAR(64) COLLATE Latin1_General_100_BIN2 NULL,
     Agent NVARCHAR(400) COLLATE Latin1_General_100_BIN2 NULL,
     AgentHash NVARCHAR(64) COLLATE Latin1_General_100_BIN2 NULL,

@@ -28,7 +28,7 @@ CREATE TABLE episode (
     based_on TEXT NOT NULL,
     members TEXT NOT NULL,
     node_id INTEGER,
-    execution TEXT,
+    execution_key TEXT,
     execution_hash TEXT,
     agent TEXT,
     agent_hash TEXT

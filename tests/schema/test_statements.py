@@ -39,6 +39,7 @@ from retrograph.schema.schema import make_schema
 from retrograph.storage.checkpoint_records import StepStatus
 from retrograph.storage.store import Store
 from tests.clock import ManualClock
+from tests.episodes import Episodes
 from tests.memory import NEW, Memory, ref
 from tests.schema.serving import Served, serving
 from tests.work import Work
@@ -97,6 +98,12 @@ QUERIES = {
         nodes { executionId sequence } edges { cursor } }""",
     "steps": """steps(fleetId: 1, executionId: "plan", first: $n) {
         nodes { key result } edges { cursor } }""",
+    "episodes": """episodes(fleetId: 1, first: $n) {
+        nodes { entities { urn } basedOn { key } fallen { id } node { key } }
+        edges { node { id } } }""",
+    "recall": f"""recall(fleetId: 1, asOf: "{LATER}", input: {{
+        domain: "d", embedding: [1, 0], topK: $n }}) {{
+        episode {{ entities {{ urn }} basedOn {{ key }} fallen {{ id }} node {{ key }} }} }}""",
     "preview": f"""previewInvalidation(fleetId: 1, root: {{key: "sound"}}) {{ {IMPACTS} }}""",
 }
 
@@ -123,6 +130,7 @@ def wide(shared_store: Store, shared_clock: ManualClock) -> Memory:
     for key in well:
         later = Invalidation(ref(key), "later", effective_at=shared_store.now() + 10**12)
         request_invalidation(memory.scope, memory.fleet, later)
+    _learn(Episodes(memory), well)
     _come_and_go(memory, shared_clock)
     return memory
 
@@ -152,6 +160,11 @@ def _carry_out(memory: Memory, keys: Sequence[str]) -> None:
         commit_checkpoint(memory.scope, memory.fleet, commit)
         record_step(memory.scope, memory.fleet, Step("plan", str(n), StepStatus.STARTED))
         record_step(memory.scope, memory.fleet, Step(f"plan {n}", "step", StepStatus.STARTED))
+
+
+def _learn(episodes: Episodes, keys: Sequence[str]) -> None:
+    for n, key in enumerate(keys):
+        episodes.learn([1, n / 100], "curl", based_on=[ref(key)], node=ref(key))
 
 
 def _come_and_go(memory: Memory, clock: ManualClock) -> None:
@@ -222,5 +235,7 @@ def test_every_list_of_the_queries_is_counted() -> None:
     of_mutations = {"NodesLinked.edges", "NodesPut.nodes", "NodesPut.runs"}
     of_mutations |= {"RunReverted.restored", "RunReverted.leftAlone", "NodeRepaired.tasks"}
     of_mutations |= {"NodeRepaired.restored", "RevalidationCompleted.restored"}
-    of_mutations |= {"RevalidationsClaimed.tasks"}
-    assert lists - asked == of_mutations
+    of_mutations |= {"RevalidationsClaimed.tasks", "EntitiesRelated.relations"}
+    of_mutations |= {f"EpisodesRetired.{field}" for field in ("runs", "retired", "restored")}
+    of_one_row = {"registers", "hypotheses", "observations", "evictions"}
+    assert lists - asked == of_mutations | {f"WorkingMemory.{field}" for field in of_one_row}
