@@ -30,6 +30,7 @@ from retrograph.app import create_app
 from retrograph.resolvers.inputs import NodeInput
 from retrograph.resolvers.rewind_fleet import confirmation
 from retrograph.resolvers.scope import Role, Scope
+from retrograph.resolvers.write_uses import write_uses
 from retrograph.rules.instant import format_instant, parse_instant
 from retrograph.schema.permissions import PERMISSIONS
 from retrograph.schema.protection import Protection
@@ -121,6 +122,7 @@ def planted(store: Store) -> Iterator[Tenants]:
     with serving(create_app(store, identify=tokens(), protection=DEAR)) as served:
         tenants = Tenants(store, served, known)
         learn(tenants)
+        write_uses(store)  # of what was recalled; else it would be written while a test compares
         yield tenants
 
 
