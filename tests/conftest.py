@@ -13,7 +13,7 @@ from sqlalchemy import Engine, event
 
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.storage.store import Store, open_store
-from tests.clock import ManualClock
+from tests.clock import START, ManualClock
 from tests.mssql import VARIABLE, SqlServer, StandIn, standing_in
 from tests.scratch import SCRATCH
 from tests.servers import MariaDBServer, running_mariadb
@@ -174,6 +174,7 @@ def shared_store(
 
     Where many tests need little, this saves most of their time.
     """
+    shared_clock.restart(START)  # the engine before may have moved it on
     folder = tmp_path_factory.mktemp("shared")
     database = empty_database(request.param, request, folder, shared_clock)
     opened = open_store(database, clock=shared_clock)
