@@ -21,7 +21,7 @@ from sqlalchemy import (
     literal_column,
 )
 from sqlalchemy.dialects import mssql
-from sqlalchemy.types import DateTime, TypeEngine
+from sqlalchemy.types import DateTime, LargeBinary, TypeEngine
 
 from retrograph.rules.instant import EARLIEST, EPOCH, LATEST, MICROSECOND, format_instant
 
@@ -83,6 +83,8 @@ def bare_place(kind: TypeEngine[Any], dialect: Dialect) -> tuple[str, Callable[[
     None: the value as it is.
     """
     known = kind.dialect_impl(dialect)
+    if isinstance(known, LargeBinary):
+        return "?", known.bind_processor(dialect)  # type: ignore[no-untyped-call]
     if not isinstance(known, DateTime2):
         return "?", None
     return "CAST(? AS DATETIME2(6))", lambda value: known.process_bind_param(value, dialect)

@@ -22,7 +22,7 @@ CREATE CLUSTERED INDEX CX_WorkingMemoriesHistory ON Memory.WorkingMemoriesHistor
     WITH (DATA_COMPRESSION = PAGE);
 CREATE INDEX IX_WorkingMemoriesHistory_Id ON Memory.WorkingMemoriesHistory
     (Id, ValidTo, ValidFrom)
-    INCLUDE (TenantId, FleetId, Session, Version, Tokens)
+    INCLUDE (TenantId, FleetId, SessionHash, Session, Version, Tokens)
     WITH (DATA_COMPRESSION = PAGE);
 CREATE TABLE Memory.WorkingMemories (
     Id BIGINT NOT NULL,
