@@ -72,7 +72,7 @@ CREATE CLUSTERED INDEX CX_EpisodeStatesHistory ON Memory.EpisodeStatesHistory (V
     WITH (DATA_COMPRESSION = PAGE);
 CREATE INDEX IX_EpisodeStatesHistory_Id ON Memory.EpisodeStatesHistory
     (Id, ValidTo, ValidFrom)
-    INCLUDE (TenantId, FleetId, DomainId, Status)
+    INCLUDE (TenantId, FleetId, DomainId, Status, AxiomId, DecidedBy, Proof)
     WITH (DATA_COMPRESSION = PAGE);
 CREATE INDEX IX_EpisodeStatesHistory_Domain ON Memory.EpisodeStatesHistory
     (TenantId, FleetId, DomainId, ValidTo, ValidFrom)
