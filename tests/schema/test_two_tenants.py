@@ -70,13 +70,8 @@ GIVEN: dict[str, Any] = {
     "domain": "d",
 }
 DEFAULTS = {
-    "Vector": [1, 0],
-    "Int": 3,
-    "Float": 0.5,
-    "Boolean": True,
-    "JSON": {"text": "said"},
-    "Long": "1",
-}
+    "Vector": [1, 0], "Int": 3, "Float": 0.5, "Boolean": True, "JSON": {"text": "said"}, "Long": "1",
+}  # fmt: skip
 ENUMS = {"EventType": "NODE_STALE"}
 DEAR = Protection(max_cost=10**12)
 """Everything at once costs more than one may ask for."""
