@@ -70,7 +70,7 @@ GIVEN: dict[str, Any] = {
     "domain": "d",
 }
 DEFAULTS = {
-    "Vector": [1, 0], "Int": 3, "Float": 0.5, "Boolean": True, "JSON": {"text": "said"}, "Long": "1",
+    "Vector": [1, 0], "Int": 3, "Float": 0.5, "Boolean": True, "JSON": {"text": "a"}, "Long": "1",
 }  # fmt: skip
 ENUMS = {"EventType": "NODE_STALE"}
 DEAR = Protection(max_cost=10**12)
@@ -78,6 +78,8 @@ DEAR = Protection(max_cost=10**12)
 
 Gives = Callable[[str], bool]
 Refs = Sequence[int]
+LITTLE: Gives = partial(eq, "terminalStatus")
+"""A promotion without a verified end is a sign-off, which takes another role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +221,7 @@ def variations(
     """Operations on a root field with ids of every kind; thorough: with all that may be given."""
     kinds, names = known.kinds() or ["none"], optional(schema(), coordinate)
     chosen: list[tuple[str, Gives, Refs, str | None]]
-    chosen = [(kind, little, refs, None) for kind in kinds for refs in REFS]
+    chosen = [(kind, LITTLE, refs, None) for kind in kinds for refs in REFS]
     if thorough:
         cursors = [each[0] for each in known.cursors.values() if each]
         chosen += [(kind, everything, refs, None) for kind in kinds for refs in REFS]
@@ -240,11 +242,6 @@ def variations(
 
 def nothing(_: str) -> bool:
     return False
-
-
-def little(name: str) -> bool:
-    """A promotion without a verified end is a sign-off, which takes another role."""
-    return name == "terminalStatus"
 
 
 def everything(_: str) -> bool:
