@@ -1,4 +1,5 @@
-"""The sweeper: what time brings by itself, beliefs that expire and invalidations that wait.
+"""The sweeper: what time brings by itself, beliefs that expire, invalidations that wait, and, by a
+rule, checkpoints that go.
 
 Whatever is due is due until a transaction has done it, so that any number of sweepers do it once.
 """
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
+from retrograph.resolvers.retention import RetentionRule, retain_fleet
 from retrograph.resolvers.schedule_invalidation import execute_scheduled
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.cascade import Seeds
@@ -30,6 +32,8 @@ BATCH = 200
 """How many nodes expire in one transaction, and how many orders are looked up at once."""
 LEASE_SECONDS = 60
 _LEASE = LEASE_SECONDS * 1_000_000
+RETENTION_EVERY = 3600 * 1_000_000
+"""Microseconds between two looks at every execution: far more than what is due is read for it."""
 JOB = "sweep"
 
 _log = logging.getLogger(__name__)
@@ -37,48 +41,61 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """How many nodes expired, and how many scheduled invalidations were run or failed."""
+    """How many nodes expired, how many scheduled invalidations were run or failed.
+
+    `removed` counts the checkpoints that a rule of retention has removed.
+    """
 
     expired: int = 0
     executed: int = 0
     failed: int = 0
+    removed: int = 0
 
     def __add__(self, other: Swept) -> Swept:
         return Swept(
             self.expired + other.expired,
             self.executed + other.executed,
             self.failed + other.failed,
+            self.removed + other.removed,
         )
 
 
 class Sweeper:
     """Sweeps every fleet of every tenant, if it leads: one does among all processes.
 
-    A leader that doesn't come back within `LEASE_SECONDS` loses its lead to whoever asks then.
+    A leader that doesn't come back within `LEASE_SECONDS` loses its lead to whoever asks then.  A
+    rule of retention is applied with its first sweep, then every hour.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, rule: RetentionRule | None = None) -> None:
         self._store = store
+        self._rule = rule
+        self._retained: int | None = None
         self._holder = uuid4().hex
         self._taken: int | None = None
 
     def step(self) -> Swept | None:
         """Sweeps once; None where another process leads.  A fleet that fails stops no other."""
-        total = Swept()
+        total, now = Swept(), self._store.now()
         if not self._leads():
             return None
+        rule = self._rule if self._retains(now) else None
         for tenant_id in self._store.tenant_ids():
             scope = Scope(self._store, tenant_id, None, frozenset(Role))
             for fleet_id in scope.held_fleets():
                 if not self._leads():
                     return None
-                total += _guarded(scope, fleet_id)
+                total += _guarded(scope, fleet_id, rule)
+        self._retained = self._retained if rule is None else now
         return total
 
     def resign(self) -> None:
         """Leaves the lead to whoever asks next."""
         self._taken = None
         self._store.lead(JOB, self._holder, 0)
+
+    def _retains(self, now: int) -> bool:
+        return self._retained is None or now - self._retained >= RETENTION_EVERY
 
     def _leads(self) -> bool:
         """A lease with two thirds left is not taken again: that would be a write for each fleet."""
@@ -100,9 +117,12 @@ def sweep_fleet(scope: Scope, fleet_id: int) -> Swept:
     return swept
 
 
-def _guarded(scope: Scope, fleet_id: int) -> Swept:
+def _guarded(scope: Scope, fleet_id: int, rule: RetentionRule | None) -> Swept:
     try:
-        return sweep_fleet(scope, fleet_id)
+        swept = sweep_fleet(scope, fleet_id)
+        for each in retain_fleet(scope, fleet_id, rule) if rule is not None else ():
+            swept += Swept(removed=each.removed)
+        return swept
     except StorageError:
         _log.exception("sweeping fleet %s of tenant %s failed", fleet_id, scope.tenant_id)
         return Swept()

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from retrograph.metrics import CONTENT_TYPE, exposition
+from retrograph.resolvers.retention import RetentionRule
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.sweep import Sweeper
 from retrograph.resolvers.write_uses import write_uses
@@ -49,6 +50,8 @@ USE_SECONDS = 10
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Sweeping = tuple[float | None, RetentionRule | None]
+"""How often what time brings is done, in seconds (None: never), and which checkpoints go."""
 
 _log = logging.getLogger(__name__)
 
@@ -65,19 +68,19 @@ def create_app(  # noqa: PLR0913 (what an application is put together of)
     sweep_seconds: float | None = None,
     upcasters: Upcasters = NO_UPCASTERS,
     redis: str | None = None,
+    retention: RetentionRule | None = None,
 ) -> Starlette:
     """The application over an open store, which stays the caller's to close.
 
     `identify` tells whom a token stands for. Without it whoever asks acts for the tenant, on every
     fleet, in every role: keep it to this machine. With `loopback_only` it answers only to the
     machine's own names, and sockets only to its own pages and those of the origins in `http`.
-    `protection` limits each operation. Every `sweep_seconds` it does what time brings by itself, if
-    no other process does; None: never. `upcasters` bring the payloads of checkpoints up to date.
-    Through the Redis at the URL `redis` processes on one database hear of commits at once; without,
-    or while it is away, by polling.
+    `protection` limits each operation. Every `sweep_seconds` (None: never) it does what time brings
+    by itself, if no other process does, by the rule of `retention`, too. `upcasters` bring payloads
+    up to date. Other processes' commits are heard of through the Redis at `redis`, or by polling.
     """
     schema, trusted = make_schema(), is_loopback if loopback_only else _nobody
-    streams = OpenStreams(stream_limits.streams)
+    streams, sweeping = OpenStreams(stream_limits.streams), (sweep_seconds, retention)
     find_caller = _caller_finder(store, tenant_id, identify, protection, streams, upcasters)
     endpoint = HttpEndpoint(schema, find_caller, http.receive_seconds, stream_limits)
     sockets = SocketEndpoint(schema, find_caller, trusted, stream_limits, http.cors_origins)
@@ -88,7 +91,7 @@ def create_app(  # noqa: PLR0913 (what an application is put together of)
         ],
         middleware=make_middleware(http, trusted if loopback_only else None),
         exception_handlers={HTTPException: refuse_route},
-        lifespan=lambda app: _lifespan(app, store, stream_limits, sweep_seconds, redis),
+        lifespan=lambda app: _lifespan(app, store, stream_limits, sweeping, redis),
     )
     app.state.sockets, app.state.streams = sockets, streams
     app.router.redirect_slashes = False  # routes are exact: a redirected POST loses its body
@@ -158,15 +161,16 @@ async def _lifespan(
     app: Starlette,
     store: Store,
     limits: StreamLimits,
-    sweep_seconds: float | None,
+    sweeping: Sweeping,
     redis: str | None,
 ) -> AsyncIterator[None]:
     workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="retrograph-worker")
     app.state.workers, app.state.bell = workers, Bell(store.listen)
     app.state.feeds = Feeds(make_schema().stream, app.state.bell, limits.lag)
     chores = [asyncio.create_task(_poll(app, store)), asyncio.create_task(_keep(app, store))]
-    if sweep_seconds is not None:
-        chores.append(asyncio.create_task(_sweep(app, store, sweep_seconds)))
+    seconds, rule = sweeping
+    if seconds is not None:
+        chores.append(asyncio.create_task(_sweep(app, Sweeper(store, rule), seconds)))
     try:
         async with _nudged(app, store, redis):
             yield
@@ -237,9 +241,8 @@ async def _write_uses(app: Starlette, store: Store) -> None:
         _log.exception("writing down what was used failed; trying again")
 
 
-async def _sweep(app: Starlette, store: Store, seconds: float) -> None:
+async def _sweep(app: Starlette, sweeper: Sweeper, seconds: float) -> None:
     """Sweeps, if no other process does; what goes wrong is tried again at the next turn."""
-    sweeper = Sweeper(store)
     try:
         while True:
             try:

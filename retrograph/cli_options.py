@@ -13,9 +13,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from retrograph.resolvers.import_stream import Progress as Tell
+from retrograph.resolvers.retention import RetentionRule
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.token_counters import find_counter
 from retrograph.rules.instant import parse_instant
+from retrograph.schema.claims import SECOND
 from retrograph.settings import DEFAULTS, PREFIX, Settings, flag_of, load_settings
 from retrograph.storage.store import open_store
 from retrograph.upcaster_loading import load_upcasters
@@ -52,6 +54,8 @@ _SETTINGS = {
     "checkpoint_bytes": ("NUMBER", "The most bytes of a checkpoint's payload."),
     "tokens": ("NAME", "Count tokens by `estimate`, or by an encoding of tiktoken."),
     "recall_memory": ("BYTES", "How much memory recall may keep vectors in."),
+    "keep_checkpoints": ("COUNT", "How many of the last checkpoints of each execution stay."),
+    "keep_checkpoints_days": ("DAYS", "For how long checkpoints stay in any case."),
     "log_level": ("LEVEL", "The least that is logged: debug, info, warning or error."),
     "graphiql": ("on|off", "Serve a page for browsers, where queries can be tried."),
     "keep_alive": ("SECONDS", "How often streams show a sign of life."),
@@ -120,6 +124,14 @@ def open_scope(settings: Settings, *, make: bool = False) -> Iterator[Scope]:
         yield Scope(store, settings.tenant, None, roles, upcasters, most)
     finally:
         store.close()
+
+
+def retention_rule(settings: Settings) -> RetentionRule | None:
+    """Which checkpoints of every execution are to go; None: none."""
+    last, days = settings.keep_checkpoints, settings.keep_checkpoints_days
+    if not last and not days:
+        return None
+    return RetentionRule(last or 1, days * 86_400 * SECOND if days else None)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from retrograph.app import create_app
 from retrograph.authentication import make_identify, make_secret, make_token, with_own_secret
 from retrograph.cli_demo_judge import judging
 from retrograph.cli_log import configure_logging
-from retrograph.cli_options import database_file, open_scope, takes_settings
+from retrograph.cli_options import database_file, open_scope, retention_rule, takes_settings
 from retrograph.resolvers.demo import CORRECTION, FLEET, fill_with_demo, make_demo
 from retrograph.resolvers.runs import list_runs
 from retrograph.resolvers.scope import Role, Scope
@@ -49,7 +49,8 @@ SERVING = (
         "persisted_documents",
         "sweep_every",
     ),
-    *("redis", "upcasters", "checkpoint_bytes", "tokens", "recall_memory"),
+    *("redis", "upcasters", "checkpoint_bytes", "keep_checkpoints", "keep_checkpoints_days"),
+    *("tokens", "recall_memory"),
 )
 """The settings of whatever serves."""
 
@@ -201,6 +202,7 @@ def _run(
         stream_limits=limits,
         protection=protection,
         sweep_seconds=settings.sweep_every or None,
+        retention=retention_rule(settings),
         upcasters=scope.upcasters,
         redis=settings.redis,
     )

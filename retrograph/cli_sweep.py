@@ -7,7 +7,7 @@ from threading import Event
 import click
 
 from retrograph.cli_log import configure_logging
-from retrograph.cli_options import open_scope, takes_settings
+from retrograph.cli_options import open_scope, retention_rule, takes_settings
 from retrograph.resolvers.sweep import Sweeper, Swept
 from retrograph.settings import MAX_TIMEOUT, Settings
 
@@ -19,12 +19,15 @@ from retrograph.settings import MAX_TIMEOUT, Settings
     type=click.IntRange(1, MAX_TIMEOUT),
     help="Goes on, and sweeps so often; without, it sweeps once.",
 )
-@takes_settings("database", "log_level")
+@takes_settings("database", "log_level", "keep_checkpoints", "keep_checkpoints_days")
 def sweep(settings: Settings, every: int | None) -> None:
-    """Expire what is past its time, and run invalidations whose hour has come; for all tenants."""
+    """Expire what is past its time, run invalidations whose hour has come; for all tenants.
+
+    With a rule, remove the checkpoints that need not stay.
+    """
     configure_logging(settings.log_level)
     with open_scope(settings) as scope:
-        sweeper = Sweeper(scope.store)
+        sweeper = Sweeper(scope.store, retention_rule(settings))
         try:
             _tell(sweeper.step())
             while every is not None:
@@ -40,4 +43,7 @@ def _tell(done: Swept | None) -> None:
     if done is None:
         click.echo("Another process sweeps.")
     else:
-        click.echo(f"Expired {done.expired}, executed {done.executed}, failed {done.failed}.")
+        click.echo(
+            f"Expired {done.expired}, executed {done.executed}, failed {done.failed}, "
+            f"removed {done.removed}."
+        )

@@ -22,6 +22,8 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 MAX_TIMEOUT = 3_600
 MAX_OPERATIONS = 10_000
 MAX_STREAMS = 100_000
+MAX_KEPT = 1_000_000
+MAX_KEPT_DAYS = 36_500
 MAX_MAX_COST = 10**9
 MAX_RECALL_MEMORY = 10**12 - 1
 MAX_LEEWAY = 300
@@ -54,9 +56,10 @@ class Settings:
     What time brings is swept for every `sweep_every` seconds; 0: by others. Processes on one
     database hear of each other's commits at once through the Redis at `redis`. `upcasters` names a
     module with functions that bring old payloads of checkpoints to their current versions. A
-    checkpoint that is committed, or the result of a step, has at most `checkpoint_bytes`. `tokens`
-    names what counts those of working memories: `estimate`, or an encoding of tiktoken. Recall may
-    keep `recall_memory` bytes of vectors at hand.
+    checkpoint that is committed, or the result of a step, has at most `checkpoint_bytes`. The last
+    `keep_checkpoints` of each execution stay, and those of the last `keep_checkpoints_days`; 0 for
+    both: all of them. `tokens` names what counts those of working memories: `estimate`, or an
+    encoding of tiktoken. Recall may keep `recall_memory` bytes of vectors at hand.
     """
 
     database: str = "retrograph.db"
@@ -88,6 +91,8 @@ class Settings:
     checkpoint_bytes: int = MAX_PAYLOAD_BYTES
     tokens: str = "estimate"
     recall_memory: int = 2_000_000_000
+    keep_checkpoints: int = 0
+    keep_checkpoints_days: int = 0
 
     @property
     def told_database(self) -> str:
@@ -229,9 +234,9 @@ def _seconds(least: int, most: int, text: str, origin: str) -> int:
     return int(text)
 
 
-def _number(most: int, text: str, origin: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:12]) <= most):
-        raise ConfigurationError(f"{origin} is no number from 1 to {most:,}.")
+def _number(most: int, text: str, origin: str, least: int = 1) -> int:
+    if not (text.isascii() and text.isdigit() and least <= int(text[:12]) <= most):
+        raise ConfigurationError(f"{origin} is no number from {least} to {most:,}.")
     return int(text)
 
 
@@ -286,4 +291,6 @@ _READERS: Mapping[str, Callable[[str, str], object]] = {
     "checkpoint_bytes": partial(_number, MAX_PAYLOAD_BYTES),
     "tokens": _words,
     "recall_memory": partial(_number, MAX_RECALL_MEMORY),
+    "keep_checkpoints": partial(_number, MAX_KEPT, least=0),
+    "keep_checkpoints_days": partial(_number, MAX_KEPT_DAYS, least=0),
 }

@@ -67,6 +67,16 @@ class ExecutionRecord:
     as_of: int
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What is left of a chain: its execution's number and name, its first and last sequence."""
+
+    id: int
+    key: str
+    first: int
+    last: int
+
+
 class StepStatus(IntEnum):
     """Where a step stands; what has finished is final."""
 

@@ -5,6 +5,8 @@ A name may be used again once its execution was deleted, so at any instant it me
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlalchemy import (
     ColumnElement,
     Executable,
@@ -22,7 +24,7 @@ from sqlalchemy.types import Text
 
 from retrograph.rules.limits import MIN_ID
 from retrograph.storage.aside import aside
-from retrograph.storage.checkpoint_records import ExecutionRecord, Standing
+from retrograph.storage.checkpoint_records import ExecutionRecord, Span, Standing
 from retrograph.storage.filters import after_prefix
 from retrograph.storage.has_key import has_key
 from retrograph.storage.pages import page_of
@@ -58,6 +60,15 @@ def execution_names(s: Snapshot, rows: int, after: int | None) -> list[tuple[int
     """The numbers and names of the executions of the present, by number, behind a number."""
     found = fetch(s, _names, after=MIN_ID if after is None else after, rows=rows)
     return [(number, name) for number, name in found]
+
+
+def execution_spans(s: Snapshot, rows: int, after: int | None) -> list[Span]:
+    """What is left of the chains of the present, by their executions' numbers, behind a number.
+
+    Where there is no checkpoint, both sequences are 0.
+    """
+    found = fetch(s, _spans, after=MIN_ID if after is None else after, rows=rows)
+    return [Span(number, name, first or 0, last or 0) for number, name, first, last in found]
 
 
 def page_executions(
@@ -141,20 +152,37 @@ def _list(frame: Frame, given: frozenset[str]) -> Executable:  # noqa: ARG001
     prefixed = has_prefix(execution.c.key, least, following if "next_key" in given else None)
     named = "least_key" in given
     number = aside(execution.c.id) if named else execution.c.id
-    newest = (
-        select(func.max(checkpoint.c.sequence))
-        .where(
-            checkpoint.c.execution_id == execution.c.id,
-            *within_scope(checkpoint),
-            checkpoint.c.committed_at <= INSTANT,
-        )
-        .correlate(execution)
-        .scalar_subquery()
-    )
+    newest = _sequence(func.max, checkpoint.c.committed_at <= INSTANT)
     return (
         select(execution.c.id, execution.c.key, execution.c.created_at, newest)
         .where(*scoped(execution), number > bindparam("after"), *([prefixed] if named else []))
         .where(aside(execution.c.created_at) <= INSTANT, _not_gone())
+        .order_by(execution.c.id)
+        .limit(bindparam("rows"))
+    )
+
+
+def _sequence(
+    which: Callable[[ColumnElement[int]], ColumnElement[int]], *conditions: ColumnElement[bool]
+) -> ScalarSelect[int]:
+    """The first or last sequence of an execution's checkpoints for which the conditions hold."""
+    return (
+        select(which(checkpoint.c.sequence))
+        .where(checkpoint.c.execution_id == execution.c.id, *within_scope(checkpoint), *conditions)
+        .correlate(execution)
+        .scalar_subquery()
+    )
+
+
+@prepared
+def _spans(frame: Frame) -> Executable:  # noqa: ARG001 (of the present)
+    return (
+        select(execution.c.id, execution.c.key, _sequence(func.min), _sequence(func.max))
+        .where(
+            *scoped(execution),
+            execution.c.id > bindparam("after"),
+            execution.c.deleted_at.is_(None),
+        )
         .order_by(execution.c.id)
         .limit(bindparam("rows"))
     )

@@ -321,4 +321,4 @@ def test_sweep_says_what_time_has_brought(tmp_path: Path) -> None:
         )
     for expired in (1, 0):
         result = retrograph("sweep", "--database", database)
-        assert result.stdout == f"Expired {expired}, executed 0, failed 0.\n"
+        assert result.stdout == f"Expired {expired}, executed 0, failed 0, removed 0.\n"

@@ -60,6 +60,8 @@ def test_settings_do_not_change() -> None:
         *(("introspection", value) for value in ("", "no", "Off")),
         *(("max_cost", value) for value in ("", "0", "-1", "1e3", "1000000001")),
         *(("checkpoint_bytes", value) for value in ("", "0", "-1", "1e3", "1048577")),
+        *(("keep_checkpoints", value) for value in ("", "-1", "1.5", "1000001")),
+        *(("keep_checkpoints_days", value) for value in ("", "-1", "36501")),
         *(("operation_timeout", value) for value in ("", "0", "0.5", "3601")),
         ("persisted_documents", " "),
         *(("keep_alive", value) for value in ("0", "-1", "1.5", "3601", "x")),
