@@ -19,7 +19,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from random import Random
 from signal import SIGKILL
-from threading import Event
+from threading import Event, Lock
 from typing import Any
 
 import pytest
@@ -38,6 +38,9 @@ MOST = 6
 """Commits of an execution, on average, before a kill: at most so many."""
 LONGEST = 0.02
 """Seconds from the last of them to the kill, at most: about as long as a commit or two take."""
+
+ONE_AT_A_TIME = Lock()
+"""Starting a process asks what has become of all others, and an end can be heard of only once."""
 
 COMMIT = """mutation ($input: CommitCheckpointInput!) { commitCheckpoint(input: $input) {
     __typename ... on CheckpointCommitted { replayed checkpoint { sequence hash } } } }"""
@@ -70,14 +73,21 @@ def started(
     """A process, and what it tells; at the end it is killed, and has ended."""
     told, tells = context.Pipe(duplex=False)
     process = context.Process(target=target, args=(*given, tells), daemon=True)
-    process.start()
+    with ONE_AT_A_TIME:
+        process.start()
     tells.close()
     try:
         yield process, told
     finally:
+        end(process)
+        told.close()
+
+
+def end(process: ForkServerProcess) -> None:
+    """Kills a process, and waits until it has ended."""
+    with ONE_AT_A_TIME:
         process.kill()
         process.join(PATIENCE)
-        told.close()
 
 
 def kill_a_worker(
@@ -92,11 +102,10 @@ def kill_a_worker(
             for _ in range(chance.randrange(MOST)):
                 take_answer(told, witness)
         process.join(chance.uniform(0, LONGEST))
-        process.kill()
+        end(process)
         with suppress(EOFError, OSError):  # the last message may be cut
             while True:
                 (take_answer if witness.began else take_head)(told, witness)
-        process.join(PATIENCE)
         assert process.exitcode == -SIGKILL, f"the worker ended by itself: {process.exitcode}"
 
 
@@ -183,7 +192,7 @@ def kill_a_server(
             answers.get(timeout=PATIENCE)
         process.join(chance.uniform(0, LONGEST))
         gone.set()
-        process.kill()
+        end(process)
         for client in clients:
             client.result(PATIENCE)
 
