@@ -18,6 +18,22 @@ class _Aside(FunctionElement[Any]):
     name = "aside"
 
 
+class _OutOfOrder(FunctionElement[Any]):
+    inherit_cache = True
+    name = "out_of_order"
+
+
+def out_of_order(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """A number that rows are sorted by, and not found in the order of: on no engine.
+
+    With a limit, planners would rather walk an index in its order than sort the few rows that
+    another one leads to.
+    """
+    wrapped = _OutOfOrder(column)
+    wrapped.type = column.type
+    return wrapped
+
+
 def aside(column: ColumnElement[Any]) -> ColumnElement[Any]:
     """The column, out of the planner's sight."""
     wrapped = _Aside(column)
@@ -34,3 +50,8 @@ def _plain(element: _Aside, compiler: SQLCompiler, **kw: Any) -> str:
 @compiles(_Aside, "sqlite")
 def _sqlite(element: _Aside, compiler: SQLCompiler, **kw: Any) -> str:
     return f"+{compiler.process(element.clauses.clauses[0], **kw)}"
+
+
+@compiles(_OutOfOrder)
+def _sorted(element: _OutOfOrder, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"({compiler.process(element.clauses.clauses[0], **kw)} + 0)"

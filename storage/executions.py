@@ -23,7 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.types import Text
 
 from retrograph.rules.limits import MIN_ID
-from retrograph.storage.aside import aside
+from retrograph.storage.aside import aside, out_of_order
 from retrograph.storage.checkpoint_records import ExecutionRecord, Span, Standing
 from retrograph.storage.filters import after_prefix
 from retrograph.storage.has_key import has_key
@@ -151,13 +151,13 @@ def _list(frame: Frame, given: frozenset[str]) -> Executable:  # noqa: ARG001
     least, following = (bindparam(name, type_=Text) for name in ("least_key", "next_key"))
     prefixed = has_prefix(execution.c.key, least, following if "next_key" in given else None)
     named = "least_key" in given
-    number = aside(execution.c.id) if named else execution.c.id
+    number = out_of_order(execution.c.id) if named else execution.c.id
     newest = _sequence(func.max, checkpoint.c.committed_at <= INSTANT)
     return (
         select(execution.c.id, execution.c.key, execution.c.created_at, newest)
         .where(*scoped(execution), number > bindparam("after"), *([prefixed] if named else []))
         .where(aside(execution.c.created_at) <= INSTANT, _not_gone())
-        .order_by(execution.c.id)
+        .order_by(number)
         .limit(bindparam("rows"))
     )
 

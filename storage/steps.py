@@ -14,7 +14,7 @@ from sqlalchemy.types import Text
 
 from retrograph.rules.checkpoint_errors import CheckpointDamaged
 from retrograph.rules.ledger import Entry, entry_hash, is_whole, result_hash
-from retrograph.storage.aside import aside
+from retrograph.storage.aside import out_of_order
 from retrograph.storage.checkpoint_records import StepRecord, StepReport, StepStatus
 from retrograph.storage.executions import execution_called
 from retrograph.storage.filters import StepFilter, after_prefix
@@ -179,7 +179,7 @@ def _by_key(frame: Frame) -> Executable:  # noqa: ARG001
 @prepared
 def _page(frame: Frame, given: frozenset[str]) -> Executable:  # noqa: ARG001
     """Driven by the range of keys where one is given: it leads to fewer than the order does."""
-    order = aside(step.c.ordinal) if "least_key" in given else step.c.ordinal
+    order = out_of_order(step.c.ordinal) if "least_key" in given else step.c.ordinal
     least, following = (bindparam(name, type_=Text) for name in ("least_key", "next_key"))
     conditions: dict[str, ColumnElement[bool]] = {
         "sequence": step.c.sequence == bindparam("sequence"),
@@ -194,6 +194,6 @@ def _page(frame: Frame, given: frozenset[str]) -> Executable:  # noqa: ARG001
             order > bindparam("after"),
             *(condition for name, condition in conditions.items() if name in given),
         )
-        .order_by(step.c.ordinal)
+        .order_by(order)
         .limit(bindparam("rows"))
     )

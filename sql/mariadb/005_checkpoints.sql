@@ -16,6 +16,7 @@ CREATE TABLE IF NOT EXISTS execution (
     purged_at BIGINT COMMENT 'since when its rows are gone, too',
     key_hash BINARY(32) AS (UNHEX(SHA2(`key`, 256))) PERSISTENT,
     KEY execution_by_key (tenant_id, fleet_id, key_hash, created_at),
+    KEY execution_by_name (tenant_id, fleet_id, `key`(191)),
     KEY execution_by_fleet (tenant_id, fleet_id, id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;
 
@@ -84,5 +85,6 @@ CREATE TABLE IF NOT EXISTS execution_step (
     PRIMARY KEY (execution_id, ordinal),
     UNIQUE KEY execution_step_by_key (execution_id, key_hash),
     UNIQUE KEY execution_step_by_finish (execution_id, finish_ordinal),
+    KEY execution_step_by_name (execution_id, `key`(191)),
     KEY execution_step_by_sequence (execution_id, sequence, ordinal)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;
