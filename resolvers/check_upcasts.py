@@ -48,6 +48,8 @@ def _check(scope: Scope, fleet_id: int, number: int, name: str) -> Iterator[Chec
         with scope.snapshot(fleet_id) as s:
             rows = chain_rows(s, number, name, after, ROWS)
         for row in rows:
+            if row.erasure is not None and is_whole(row):
+                continue
             yield Checked(fleet_id, name, row.sequence, _fault(scope, name, row))
         if len(rows) < ROWS:
             return

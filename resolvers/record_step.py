@@ -131,7 +131,8 @@ def _is_told(step: Step, report: StepReport, known: StepRecord) -> bool:
         raise _reused("names a step with another name or checkpoint")
     if report.status is StepStatus.STARTED:
         return True
-    if finished and (known.status, known.result) != (report.status, report.result):
+    told = known.status, report.result if known.erased else known.result
+    if finished and told != (report.status, report.result):
         raise _reused(f"names a step that {known.status.name} with another result")
     return finished
 

@@ -13,6 +13,7 @@ from retrograph.rules.limits import check_text
 from retrograph.storage.chains import Signed, anchors_of, cast_anchor, count_up_to, last_older
 from retrograph.storage.checkpoint_records import CheckpointRecord
 from retrograph.storage.checkpoints import checkpoint_at
+from retrograph.storage.erasures import stored_checkpoint_of
 from retrograph.storage.executions import end_execution
 from retrograph.storage.write import Write
 
@@ -102,12 +103,15 @@ def _anchor(
     write: Write, retention: Retention, number: int, last: int, anchors: list[Signed]
 ) -> Signed:
     s, key = write.snapshot, retention.execution_id
-    gone, first = checkpoint_at(s, key, last), checkpoint_at(s, key, 1)
+    gone = stored_checkpoint_of(s, number, key, last)
+    first = stored_checkpoint_of(s, number, key, 1)
     assert gone is not None  # noqa: S101 (it was counted)
+    assert gone.link is not None  # noqa: S101 (it is sound)
     before, sealed = anchors[-1] if anchors else (None, None)
-    began = before.began_at if before is not None else (first or gone).committed_at
+    oldest = gone.link if first is None or first.link is None else first.link
+    began = before.began_at if before is not None else oldest.committed_at
     anchor = Anchor(
-        s.tenant_id, s.fleet_id, key, last, gone.hash, began, gone.committed_at, write.instant,
+        s.tenant_id, s.fleet_id, key, last, gone.hash, began, gone.link.committed_at, write.instant,
         retention.by, retention.reason, sealed,
     )  # fmt: skip
     return anchor, cast_anchor(write, number, anchor)

@@ -22,9 +22,13 @@ ROWS = 32
 
 @dataclass(frozen=True, slots=True)
 class VerifiedLedger:
-    """The entries of a ledger that hold, up to `head`, whose sequence is a number of an entry."""
+    """The entries of a ledger that hold, up to `head`, whose sequence is a number of an entry.
+
+    `erased` of them are without their results.
+    """
 
     checked: int
+    erased: int
     head: Head | None
     fault: Fault | None
 
@@ -33,10 +37,11 @@ class VerifiedLedger:
 class Verified:
     """What a walk has found: the links that hold, up to `head`, from `anchor` if there is one.
 
-    `fault` is the chain's; the ledger has its own.
+    `erased` of them are without their payloads.  `fault` is the chain's; the ledger has its own.
     """
 
     checked: int
+    erased: int
     head: Head | None
     anchor: Anchor | None
     anchor_hash: str | None
@@ -81,7 +86,7 @@ def _verify_ledger(
     if number is not None:
         check.take(ledger_entries(s, number, key))
     head = check.head if check.head.sequence else None
-    return VerifiedLedger(check.checked, head, check.finish())
+    return VerifiedLedger(check.checked, check.erased, head, check.finish())
 
 
 def _verify(
@@ -98,7 +103,7 @@ def _verify(
     fault = check.finish()
     anchor, sealed = anchors[-1] if anchors else (None, None)
     head = check.head if check.head.sequence else None
-    return Verified(check.checked, head, anchor, sealed, fault, ledger, s.instant)
+    return Verified(check.checked, check.erased, head, anchor, sealed, fault, ledger, s.instant)
 
 
 def _check_kept(anchors: list[Signed], expected: Head | None) -> None:

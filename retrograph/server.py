@@ -53,9 +53,15 @@ class Server(uvicorn.Server):
         self._limits = limits
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begins to listen; connections inherit how long their peers may read nothing."""
+        """Begins to listen; connections inherit how long their peers may read nothing.
+
+        Also that nothing is held back: the head and the body of an answer are sent one after the
+        other, and the second would wait 40 ms for the peer to acknowledge the first. asyncio
+        doesn't see to that for sockets that name no protocol.
+        """
         for each in sockets or ():
             _limit_silence(each, self._limits.reader)
+            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -54,6 +54,9 @@ class LedgerVerification:
         description="The last entry that holds; null if none does."
     )
     fault: ChainFault | None = strawberry.field(description="The first broken entry.")
+    erased: Long = strawberry.field(
+        description="How many of those that hold are without their results: they were erased."
+    )
 
     @classmethod
     def of(cls, found: VerifiedLedger) -> LedgerVerification:
@@ -62,6 +65,7 @@ class LedgerVerification:
             checked=Long(found.checked),
             head=ChainHead.of(found.head),
             fault=ChainFault.of(found.fault),
+            erased=Long(found.erased),
         )
 
 
@@ -114,6 +118,9 @@ class ChainVerification:
     ledger: LedgerVerification = strawberry.field(
         description="What the walk over its steps has found."
     )
+    erased: Long = strawberry.field(
+        description="How many of those that hold are without their payloads: they were erased."
+    )
 
     @classmethod
     def of(cls, found: Verified) -> ChainVerification:
@@ -126,4 +133,5 @@ class ChainVerification:
             anchor=CheckpointAnchor.of(found.anchor, found.anchor_hash),
             as_of=DateTime(found.as_of),
             ledger=LedgerVerification.of(found.ledger),
+            erased=Long(found.erased),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import strawberry
 
 from retrograph.resolvers.commit_checkpoint import Commit
+from retrograph.resolvers.erase_checkpoints import Erasing
 from retrograph.resolvers.record_step import Step
 from retrograph.resolvers.retain_checkpoints import Retention
 from retrograph.resolvers.rollback_execution import Rollback
@@ -129,6 +130,27 @@ class RetainCheckpointsInput:
             self.keep_last,
             self.older_than,
             self.dry_run,
+        )
+
+
+@strawberry.input(description="Whose content is to go for good, while what proves it stays.")
+class EraseCheckpointsInput:
+    fleet_id: strawberry.ID = strawberry.field(description="The execution's fleet.")
+    execution_id: str = strawberry.field(description="The execution.")
+    by: str = strawberry.field(description="Who signs it off.")
+    reason: str = strawberry.field(description="Why; not empty.")
+    sequences: list[Long] | None = strawberry.field(
+        default=None,
+        description="The checkpoints whose payloads go; not the head, and at most 1,000.",
+    )
+    step_keys: list[str] | None = strawberry.field(
+        default=None, description="The keys of the steps whose results go; at most 1,000."
+    )
+
+    def read(self) -> Erasing:
+        """The request as the use case takes it."""
+        return Erasing(
+            self.execution_id, self.by, self.reason, self.sequences or (), self.step_keys or ()
         )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import strawberry
 
 from retrograph.resolvers.commit_checkpoint import commit_checkpoint
+from retrograph.resolvers.erase_checkpoints import erase_checkpoints
 from retrograph.resolvers.record_step import record_step
 from retrograph.resolvers.retain_checkpoints import delete_execution, retain_checkpoints
 from retrograph.resolvers.rollback_execution import rollback_execution
@@ -70,6 +71,20 @@ class CheckpointMutation:
         outcome = await info.context.act(fleet_id, retain_checkpoints, input.read())
         info.context.instants.settle(fleet_id, outcome.instant)
         return results.CheckpointsRetained.of(outcome)
+
+    @strawberry.mutation(
+        description=(
+            "Erases the payloads of checkpoints and the results of steps for good. Their hashes "
+            "stay, so that chain and ledger still verify. The head always stays."
+        )
+    )
+    async def erase_checkpoints(
+        self, info: Info, input: Annotated[inputs.EraseCheckpointsInput, WHAT]
+    ) -> results.EraseCheckpointsResult:
+        fleet_id = read_fleet(input.fleet_id)
+        outcome = await info.context.act(fleet_id, erase_checkpoints, input.read())
+        info.context.instants.settle(fleet_id, outcome.instant)
+        return results.CheckpointsErased.of(outcome)
 
     @strawberry.mutation(
         description=(

@@ -6,7 +6,12 @@ from typing import Annotated
 
 import strawberry
 
-from retrograph.resolvers import commit_checkpoint, record_step, retain_checkpoints
+from retrograph.resolvers import (
+    commit_checkpoint,
+    erase_checkpoints,
+    record_step,
+    retain_checkpoints,
+)
 from retrograph.schema.chain import CheckpointAnchor
 from retrograph.schema.checkpoint import Checkpoint
 from retrograph.schema.errors import (
@@ -72,6 +77,22 @@ class CheckpointsRetained:
         )
 
 
+@strawberry.type(description="Payloads and results were erased; what proves them stays.")
+class CheckpointsErased:
+    instant: DateTime = strawberry.field(description="The instant of the write.")
+    checkpoints: Long = strawberry.field(description="How many payloads went.")
+    steps: Long = strawberry.field(description="How many results went.")
+
+    @classmethod
+    def of(cls, outcome: erase_checkpoints.Erased) -> CheckpointsErased:
+        """What the use case has done."""
+        return cls(
+            instant=DateTime(outcome.instant),
+            checkpoints=Long(outcome.checkpoints),
+            steps=Long(outcome.steps),
+        )
+
+
 @strawberry.type(description="The execution has left the present; its name is free.")
 class ExecutionDeleted:
     instant: DateTime = strawberry.field(description="The instant of the write.")
@@ -93,6 +114,10 @@ RecordStepResult = Annotated[
 RetainCheckpointsResult = Annotated[
     CheckpointsRetained | NotFound | InvalidInput,
     strawberry.union("RetainCheckpointsResult", description="What `retainCheckpoints` answers."),
+]
+EraseCheckpointsResult = Annotated[
+    CheckpointsErased | NotFound | InvalidInput,
+    strawberry.union("EraseCheckpointsResult", description="What `eraseCheckpoints` answers."),
 ]
 DeleteExecutionResult = Annotated[
     ExecutionDeleted | NotFound | InvalidInput,

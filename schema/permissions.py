@@ -44,6 +44,7 @@ PERMISSIONS: Mapping[str, Roles | None] = {
     "Mutation.commitCheckpoint": WRITERS,
     "Mutation.completeRevalidation": WORKERS,
     "Mutation.deleteExecution": ADMINS,
+    "Mutation.eraseCheckpoints": ADMINS,
     "Mutation.extendLease": WORKERS,
     "Mutation.invalidate": WRITERS,
     "Mutation.linkNodes": WRITERS,

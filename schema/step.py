@@ -26,6 +26,7 @@ class Step:
     started_at: DateTime = strawberry.field(description="The instant at which it was entered.")
     finished_at: DateTime | None = strawberry.field(description="When its outcome was told.")
     as_of: DateTime = strawberry.field(description="The instant this object was read at.")
+    erased: bool = strawberry.field(description="Whether it had a result, which was erased.")
 
     @classmethod
     def of(cls, record: StepRecord) -> Step:
@@ -41,6 +42,7 @@ class Step:
             started_at=DateTime(record.started_at),
             finished_at=None if record.finished_at is None else DateTime(record.finished_at),
             as_of=DateTime(record.as_of),
+            erased=record.erased,
         )
 
 

@@ -21,8 +21,17 @@ Signed = tuple[Anchor, str]
 """An anchor and its stored hash."""
 
 _TEXTS = frozenset(
-    {"session", "state_node", "schema_version", "token", "based_on", "previous_hash", "hash"}
-)
+    {
+        "session",
+        "state_node",
+        "schema_version",
+        "token",
+        "based_on",
+        "previous_hash",
+        "hash",
+        "erasure",
+    }
+)  # fmt: skip
 _ANCHOR = (
     "sequence", "checkpoint_hash", "began_at", "committed_at", "removed_at", "removed_by",
     "reason", "previous_hash",
@@ -75,12 +84,12 @@ def cast_anchor(write: Write, execution: int, anchor: Anchor) -> str:
 
 
 def _stored(s: Snapshot, key: str, row: Sequence[Any]) -> Stored:
-    sequence, stored = row[0], row[NAMES.index("hash")]
+    sequence, stored, erasure = row[0], row[NAMES.index("hash")], row[NAMES.index("erasure")]
     try:
         link, _ = link_of(s, key, row)
     except ValueError:
-        return Stored(sequence, stored, None)
-    return Stored(sequence, stored, link)
+        return Stored(sequence, stored, None, erasure)
+    return Stored(sequence, stored, link, erasure)
 
 
 def _signed(s: Snapshot, key: str, row: Sequence[Any]) -> Signed:

@@ -102,7 +102,10 @@ class StepReport:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """A step of an execution as of an instant, the `ordinal`-th of its ledger."""
+    """A step of an execution as of an instant, entered as entry `ordinal` of its ledger.
+
+    `erased` tells that it had a result, which was erased.
+    """
 
     tenant_id: int
     fleet_id: int
@@ -117,3 +120,4 @@ class StepRecord:
     started_at: int
     finished_at: int | None
     as_of: int
+    erased: bool = False

@@ -14,7 +14,7 @@ from sqlalchemy import Executable, and_, bindparam, select
 from sqlalchemy.types import Text
 
 from retrograph.rules.checkpoint import Link, checkpoint_hash
-from retrograph.rules.checkpoint_errors import CheckpointDamaged
+from retrograph.rules.checkpoint_errors import CheckpointDamaged, CheckpointRemoved
 from retrograph.rules.limits import MAX_ID
 from retrograph.storage.aside import aside
 from retrograph.storage.checkpoint_records import CheckpointRecord, NewCheckpoint, Standing
@@ -32,10 +32,10 @@ from retrograph.storage.write import Write
 
 NAMES = (
     "sequence", "committed_at", "session", "state_node", "schema_version", "token", "based_on",
-    "previous_hash", "hash", "codec", "payload",
+    "previous_hash", "hash", "erasure", "codec", "payload",
 )  # fmt: skip
 """The columns of a row, as `link_of` takes them."""
-_BY_SEQUENCE = "sequence"
+_BY_SEQUENCE, _ERASURE = "sequence", NAMES.index("erasure")
 
 NamedPlace = tuple[tuple[str, int], int]
 """A checkpoint by its execution's name and its sequence, and the instant of its commit."""
@@ -69,6 +69,7 @@ def append_checkpoint(
         "based_on": orjson.dumps(new.based_on).decode(),
         "previous_hash": head.hash,
         "hash": made,
+        "erasure": None,
         "codec": int(codec),
         "payload": stored,
     }
@@ -79,7 +80,8 @@ def append_checkpoint(
 def checkpoint_at(s: Snapshot, key: str, sequence: int | None = None) -> CheckpointRecord | None:
     """The head of the execution called `key` at the instant, or its checkpoint of a sequence.
 
-    Raises `CheckpointDamaged`.
+    Raises `CheckpointDamaged`, as all reads of checkpoints do, and `CheckpointRemoved` for one that
+    was erased.
     """
     rows = fetch(s, _one, sequence is not None, key=key, sequence=sequence)
     return _checked(s, key, rows[0]) if rows else None
@@ -102,7 +104,7 @@ def checkpoints_then(
 ) -> dict[NamedPlace, CheckpointRecord]:
     """Those of `places` that were committed at their instants, none later than the snapshot's.
 
-    Each is read as of its own instant; one statement for all.
+    But for those that were erased.  Each is read as of its own instant; one statement for all.
     """
     if not places:
         return {}
@@ -119,18 +121,21 @@ def checkpoints_then(
 def page_checkpoints(
     s: Snapshot, key: str, first: int, before: int | None
 ) -> Page[CheckpointRecord]:
-    """The checkpoints of the execution called `key`, newest first, below a sequence."""
+    """The checkpoints of the execution called `key`, newest first, below a sequence.
+
+    Those that were erased are left out.
+    """
     rows = fetch(s, _page, key=key, before=MAX_ID if before is None else before, rows=first + 1)
     return page_of(s, [_checked(s, key, row) for row in rows], first)
 
 
 def link_of(s: Snapshot, key: str, row: Sequence[Any]) -> tuple[Link, str]:
     """The link that a row of `NAMES` is, and its stored hash; `ValueError` where it is none."""
-    sequence, at, session, state, version, token, based_on, previous, stored, codec, payload = row
+    sequence, at, session, state, version, token, based_on, previous, stored, _, *packed = row
     ids = orjson.loads(based_on)
     if not isinstance(ids, list) or not all(type(each) is int for each in ids):
         raise ValueError("no list of node ids")
-    text = unpack(codec, payload)
+    text = unpack(*packed)
     return Link(
         s.tenant_id, s.fleet_id, key, session, sequence, state, version, text, token, tuple(ids),
         at, previous,
@@ -138,6 +143,12 @@ def link_of(s: Snapshot, key: str, row: Sequence[Any]) -> tuple[Link, str]:
 
 
 def _checked(s: Snapshot, key: str, row: Sequence[Any]) -> CheckpointRecord:
+    if row[_ERASURE] is not None:
+        raise CheckpointRemoved(
+            f"The payload of checkpoint {row[0]} of the execution {key!r} was erased; ask for a "
+            "later one.",
+            path=("sequence",),
+        )
     try:
         link, stored = link_of(s, key, row)
         if checkpoint_hash(link) == stored:
@@ -185,6 +196,7 @@ def _committed_then(frame: Frame) -> Executable:  # noqa: ARG001
     found = and_(
         checkpoint.c.committed_at == since.c.moment,
         checkpoint.c.sequence == since.c.id,
+        checkpoint.c.erasure.is_(None),
         *scoped(checkpoint),
     )
     named = (execution.c.id == checkpoint.c.execution_id) & and_(*within_scope(execution))
@@ -221,6 +233,7 @@ def _page(frame: Frame) -> Executable:  # noqa: ARG001
             *within_scope(checkpoint),
             checkpoint.c.committed_at <= INSTANT,
             checkpoint.c.sequence < bindparam("before"),
+            checkpoint.c.erasure.is_(None),
         )
         .order_by(checkpoint.c.sequence.desc())
         .limit(bindparam("rows"))

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import Executable, bindparam, select
 
 from retrograph.rules.chain import Head
+from retrograph.rules.erasure import read_erasure
 from retrograph.rules.ledger import Entry, StoredEntry, result_hash
 from retrograph.storage.checkpoint_records import StepStatus
 from retrograph.storage.payload_codec import unpack
@@ -24,15 +25,24 @@ from retrograph.storage.tables import execution_step as step
 
 NAMES = (
     "ordinal", "key", "sequence", "name", "worker", "started_at", "finished_at", "outcome",
-    "previous_hash", "hash", "finish_ordinal", "finish_previous_hash", "finish_hash", "codec",
-    "result",
+    "previous_hash", "hash", "finish_ordinal", "finish_previous_hash", "finish_hash", "erasure",
+    "codec", "result",
 )  # fmt: skip
 """The columns of a row, as `StepRow` takes them."""
 ROWS = 32
 """Rows read at a time: a result may take 1 MB."""
 _TEXTS = frozenset(
-    {"key", "name", "worker", "previous_hash", "hash", "finish_previous_hash", "finish_hash"}
-)
+    {
+        "key",
+        "name",
+        "worker",
+        "previous_hash",
+        "hash",
+        "finish_previous_hash",
+        "finish_hash",
+        "erasure",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +62,33 @@ class StepRow:
     finish_ordinal: int | None
     finish_previous_hash: str | None
     finish_hash: str | None
+    erasure: str | None
     codec: int | None
     result: bytes | None
 
     def text(self) -> bytes | None:
-        """The result's canonical JSON; `ValueError` where the stored bytes are none."""
+        """The result's canonical JSON, None for none, or for one that was erased.
+
+        `ValueError` where the stored bytes are none.
+        """
         if self.codec is None and self.result is None:
             return None
         if self.codec is None or self.result is None:
             raise ValueError("half a result")
         return unpack(self.codec, self.result)
+
+    def result_hash(self) -> str | None:
+        """The hash of the result, also of one that was erased; `ValueError` as for `text`."""
+        text = self.text()
+        if self.erasure is None:
+            return result_hash(text)
+        if text is not None:
+            raise ValueError("an erased result that is there")
+        return read_erasure(self.erasure, self.left()).result_hash
+
+    def left(self) -> dict[str, object]:
+        """What is left of a step when its result is erased: its entry tells of all the rest."""
+        return {"hash": self.hash if self.finish_hash is None else self.finish_hash}
 
 
 def entered(s: Snapshot, execution: str, row: StepRow) -> StoredEntry:
@@ -72,7 +99,7 @@ def entered(s: Snapshot, execution: str, row: StepRow) -> StoredEntry:
     elif (row.finish_previous_hash, row.finish_hash) != (None, None):
         outcome = None
     elif row.finished_at is None:
-        blank = (row.outcome, row.codec, row.result) == (None, None, None)
+        blank = (row.outcome, row.codec, row.result, row.erasure) == (None, None, None, None)
         outcome = (StepStatus.STARTED.name, None) if blank else None
     else:
         outcome = _outcome(row) if row.finished_at == row.started_at else None
@@ -113,7 +140,7 @@ def last_entry(s: Snapshot, execution: int) -> Head:
 def _outcome(row: StepRow) -> tuple[str, str | None] | None:
     """The status and the hash of the result; None where they are none."""
     try:
-        return StepStatus(row.outcome or 0).name, result_hash(row.text())
+        return StepStatus(row.outcome or 0).name, row.result_hash()
     except ValueError:
         return None
 
@@ -133,7 +160,7 @@ def _stored(
         s.tenant_id, s.fleet_id, execution, number, row.key, row.sequence, row.name, row.worker,
         outcome[0], at, outcome[1], previous,
     )  # fmt: skip
-    return StoredEntry(number, made, entry)
+    return StoredEntry(number, made, entry, row.erasure is not None and outcome[1] is not None)
 
 
 def _each(

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Executable, bindparam, select, update
 from sqlalchemy.types import Text
 
 from retrograph.rules.checkpoint_errors import CheckpointDamaged
-from retrograph.rules.ledger import Entry, entry_hash, is_whole, result_hash
+from retrograph.rules.ledger import Entry, StoredEntry, entry_hash, is_whole, result_hash
 from retrograph.storage.aside import out_of_order
 from retrograph.storage.checkpoint_records import StepRecord, StepReport, StepStatus
 from retrograph.storage.executions import execution_called
@@ -54,6 +54,7 @@ def enter_step(write: Write, execution: int, name: str, report: StepReport) -> N
         "finish_ordinal": None,
         "finish_previous_hash": None,
         "finish_hash": None,
+        "erasure": None,
     }
     enter(s, step, row | _outcome(write, report))
 
@@ -131,7 +132,7 @@ def _next_entry(
     try:
         return number, previous, entry_hash(entry)
     except ValueError as error:  # what the report brings was checked
-        raise _damaged(name, report.key) from error
+        raise damaged_step(name, report.key) from error
 
 
 def _outcome(write: Write, report: StepReport) -> dict[str, object]:
@@ -148,19 +149,25 @@ def _outcome(write: Write, report: StepReport) -> dict[str, object]:
 
 def _record(s: Snapshot, execution: str, row: Sequence[Any]) -> StepRecord:
     found = StepRow(*row)
-    if not all(map(is_whole, entries_of(s, execution, found))):
-        raise _damaged(execution, found.key)
+    if not is_sound(entries_of(s, execution, found)):
+        raise damaged_step(execution, found.key)
     done = found.finished_at is not None and found.finished_at <= s.instant
     text = found.text() if done else None
     return StepRecord(
         s.tenant_id, s.fleet_id, execution, found.ordinal, found.key, found.sequence or 0,
         found.name, found.worker, StepStatus(found.outcome or 0) if done else StepStatus.STARTED,
         None if text is None else text.decode(), found.started_at,
-        found.finished_at if done else None, s.instant,
+        found.finished_at if done else None, s.instant, done and found.erasure is not None,
     )  # fmt: skip
 
 
-def _damaged(execution: str, key: str) -> CheckpointDamaged:
+def is_sound(entries: Sequence[StoredEntry]) -> bool:
+    """Whether each entry of a row is what its hash says."""
+    return all(map(is_whole, entries))
+
+
+def damaged_step(execution: str, key: str) -> CheckpointDamaged:
+    """The error for a step that isn't what was recorded."""
     return CheckpointDamaged(
         f"The step {key!r} of the execution {execution!r} isn't what was recorded: its hash "
         "differs. Ask verifyCheckpoints, and restore the database from a copy."

@@ -303,6 +303,7 @@ checkpoint = Table(
     Column("based_on", Text, nullable=False),
     Column("previous_hash", Text),
     Column("hash", Text, nullable=False),
+    Column("erasure", Text),
     Column("codec", SmallInteger, nullable=False),
     Column("payload", LargeBinary, nullable=False),
 )
@@ -337,6 +338,7 @@ execution_step = Table(
     Column("finish_ordinal", BigInteger),
     Column("finish_previous_hash", Text),
     Column("finish_hash", Text),
+    Column("erasure", Text),
     Column("codec", SmallInteger),
     Column("result", LargeBinary),
 )

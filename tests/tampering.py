@@ -86,7 +86,7 @@ def others(column: Column[Any], value: Any, most: int) -> Iterator[Any]:
     """
     if isinstance(column.type, SmallInteger):  # the engine allows few
         yield from {0, 1, 2} - {value}
-    elif value is None:
+    elif value is None or not value:
         yield {LargeBinary: b"x", Text: "x"}.get(type(column.type), 2**40)
     elif isinstance(value, int):
         yield from (value + 2**20, value + 2**40)  # no other row may have it

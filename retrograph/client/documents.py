@@ -212,6 +212,27 @@ mutation Retain($input: RetainCheckpointsInput!) {{
 }}
 {_FAILURE}{_NODE}"""
 
+ROLLBACK = f"""
+mutation Rollback($input: RollbackExecutionInput!) {{
+  rollbackExecution(input: $input) {{
+    __typename
+    ... on CheckpointCommitted {{ checkpoint {{ sequence }} }}
+    ... on CheckpointConflict {{ head {{ sequence hash }} }}
+    ...Failure
+  }}
+}}
+{_FAILURE}{_NODE}"""
+
+ERASE = f"""
+mutation Erase($input: EraseCheckpointsInput!) {{
+  eraseCheckpoints(input: $input) {{
+    __typename
+    ... on CheckpointsErased {{ checkpoints steps }}
+    ...Failure
+  }}
+}}
+{_FAILURE}{_NODE}"""
+
 DELETE_EXECUTION = f"""
 mutation DeleteExecution($input: DeleteExecutionInput!) {{
   deleteExecution(input: $input) {{
@@ -240,4 +261,5 @@ ALL = (
     *(NODE, NODES, PREVIEW, INVALIDATE, PUT_NODES, LINK_NODES, REVERT_RUN, EVENTS_SO_FAR, EVENTS),
     *(CLAIM, EXTEND, COMPLETE, REQUEUE, REPAIR),
     *(COMMIT, CHECKPOINT, CHECKPOINTS, EXECUTIONS, STEPS, RECORD_STEP, RETAIN, DELETE_EXECUTION),
+    *(ROLLBACK, ERASE),
 )

@@ -6,7 +6,7 @@ Each may be tried again: tokens and keys see to it that it is done once.  Each r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -211,6 +211,48 @@ def retain(fleet: int, execution: str, keep_last: int, *, by: str, reason: str) 
         lambda data: int(done(data)["removed"]),
         repeatable=True,
     )
+
+
+def rollback(fleet: int, execution: str, to: int, *, token: str) -> Operation[int]:
+    """Commits the state of the sequence `to` again, as the new head; gives its sequence."""
+    given = {
+        "fleetId": str(fleet),
+        "executionId": execution,
+        "toSequence": str(to),
+        "idempotencyToken": token,
+    }
+    return Operation(
+        documents.ROLLBACK,
+        {"input": given},
+        lambda data: int(done(data)["checkpoint"]["sequence"]),
+        repeatable=True,
+    )
+
+
+def erase(
+    fleet: int,
+    execution: str,
+    *,
+    by: str,
+    reason: str,
+    sequences: Sequence[int] = (),
+    step_keys: Sequence[str] = (),
+) -> Operation[int]:
+    """Erases payloads of checkpoints, and results of steps; gives how many went in all."""
+    given = {
+        "fleetId": str(fleet),
+        "executionId": execution,
+        "by": by,
+        "reason": reason,
+        "sequences": [str(each) for each in sequences],
+        "stepKeys": list(step_keys),
+    }
+
+    def read(data: dict[str, Any]) -> int:
+        erased = done(data)
+        return int(erased["checkpoints"]) + int(erased["steps"])
+
+    return Operation(documents.ERASE, {"input": given}, read, repeatable=True)
 
 
 def delete(

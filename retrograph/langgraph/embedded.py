@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import orjson
 
 from retrograph.langgraph.executions import (
     BY,
     DELETED,
+    ERASED,
     PRUNED,
     ROWS,
     SCHEMA,
@@ -18,6 +19,7 @@ from retrograph.langgraph.executions import (
     Found,
     HeadMoved,
     New,
+    batches,
 )
 from retrograph.resolvers.checkpoints import (
     get_checkpoint,
@@ -26,8 +28,10 @@ from retrograph.resolvers.checkpoints import (
     list_executions,
 )
 from retrograph.resolvers.commit_checkpoint import Commit, commit_checkpoint
+from retrograph.resolvers.erase_checkpoints import Erasing, erase_checkpoints
 from retrograph.resolvers.record_step import Step, list_steps, record_step
 from retrograph.resolvers.retain_checkpoints import Retention, delete_execution, retain_checkpoints
+from retrograph.resolvers.rollback_execution import Rollback, rollback_execution
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.checkpoint_errors import (
     CheckpointConflict,
@@ -110,6 +114,17 @@ class EmbeddedExecutions:
     def retain(self, execution: str, keep_last: int) -> None:
         """See `Executions`."""
         retain_checkpoints(self._scope, self._fleet, Retention(execution, BY, PRUNED, keep_last))
+
+    def roll_back(self, execution: str, sequence: int, token: str) -> int:
+        """See `Executions`."""
+        done = rollback_execution(self._scope, self._fleet, Rollback(execution, sequence, token))
+        return done.checkpoint.sequence
+
+    def erase(self, execution: str, sequences: Sequence[int], keys: Sequence[str]) -> None:
+        """See `Executions`."""
+        for some, steps in batches(sequences, keys):
+            erasing = Erasing(execution, BY, ERASED, some, steps)
+            erase_checkpoints(self._scope, self._fleet, erasing)
 
     def purge(self, execution: str) -> None:
         """See `Executions`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -73,17 +73,31 @@ class Executions(Protocol):
     def retain(self, execution: str, keep_last: int) -> None:
         """Removes all but the last checkpoints for good."""
 
+    def roll_back(self, execution: str, sequence: int, token: str) -> int:
+        """Makes the state of an earlier checkpoint the head again; gives its sequence now."""
+
+    def erase(self, execution: str, sequences: Sequence[int], keys: Sequence[str]) -> None:
+        """Erases checkpoints but the head, and the results of steps, of any number."""
+
     def purge(self, execution: str) -> None:
         """Removes an execution for good, if it is there."""
 
 
 BY = "langgraph"
 """Who signs off what a saver removes."""
-PRUNED, DELETED = "prune", "delete_thread"
+PRUNED, DELETED, ERASED = "prune", "delete_thread", "delete_for_runs"
 """Why: what LangGraph has called."""
 STEP = "writes of a task"
 """What the steps of a saver's ledger do."""
 SCHEMA = "langgraph-1"
 """The version of the payloads."""
 ROWS = 100
-"""Names or steps of a page."""
+"""Names or steps of a page, and what is erased at a time."""
+
+
+def batches(
+    sequences: Sequence[int], keys: Sequence[str]
+) -> Iterator[tuple[Sequence[int], Sequence[str]]]:
+    """Checkpoints and steps that are to be erased, so many at a time."""
+    for start in range(0, max(len(sequences), len(keys)), ROWS):
+        yield sequences[start : start + ROWS], keys[start : start + ROWS]

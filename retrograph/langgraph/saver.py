@@ -25,6 +25,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from retrograph.client import Client
 from retrograph.langgraph.embedded import EmbeddedExecutions
 from retrograph.langgraph.executions import CheckpointIdTaken, Executions, HeadMoved, New
+from retrograph.langgraph.forgetting import forget
 from retrograph.langgraph.place import ALL, Place, checkpoint_id_of, prefix_of
 from retrograph.langgraph.retention import needed
 from retrograph.langgraph.served import ServedExecutions
@@ -149,6 +150,16 @@ class RetrographSaver(BaseCheckpointSaver[int]):
                 if count:
                     self._executions.retain(name, count)
 
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Erases the checkpoints that these runs have put, and their writes, in all threads.
+
+        A namespace that holds nothing else is purged.
+        """
+        wanted = frozenset(run_ids)
+        for name in [*self._executions.names(ALL)] if wanted else ():
+            self._heads.pop(name, None)
+            forget(self._executions, name, self.serde, wanted)
+
     def _commit(self, new: New) -> None:
         """Commits a state, and remembers the head that it has become."""
         made = self._behind_any_head(new)
@@ -258,6 +269,10 @@ class RetrographSaver(BaseCheckpointSaver[int]):
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """As `copy_thread`."""
         await asyncio.to_thread(self.copy_thread, source_thread_id, target_thread_id)
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """As `delete_for_runs`."""
+        await asyncio.to_thread(self.delete_for_runs, run_ids)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """As `prune`."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from retrograph.client import CheckpointConflict, Client, NotFound, TokenReused
 from retrograph.client import executions as jobs
 from retrograph.langgraph.executions import (
     BY,
     DELETED,
+    ERASED,
     PRUNED,
     ROWS,
     SCHEMA,
@@ -18,6 +19,7 @@ from retrograph.langgraph.executions import (
     Found,
     HeadMoved,
     New,
+    batches,
 )
 
 
@@ -95,6 +97,18 @@ class ServedExecutions:
     def retain(self, execution: str, keep_last: int) -> None:
         """See `Executions`."""
         self._client.run(jobs.retain(self._fleet, execution, keep_last, by=BY, reason=PRUNED))
+
+    def roll_back(self, execution: str, sequence: int, token: str) -> int:
+        """See `Executions`."""
+        return self._client.run(jobs.rollback(self._fleet, execution, sequence, token=token))
+
+    def erase(self, execution: str, sequences: Sequence[int], keys: Sequence[str]) -> None:
+        """See `Executions`."""
+        for some, steps in batches(sequences, keys):
+            operation = jobs.erase(
+                self._fleet, execution, by=BY, reason=ERASED, sequences=some, step_keys=steps
+            )
+            self._client.run(operation)
 
     def purge(self, execution: str) -> None:
         """See `Executions`."""

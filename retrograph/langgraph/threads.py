@@ -19,12 +19,17 @@ def states(
 ) -> Iterator[State]:
     """The states of an execution, newest first; below the checkpoint `before`, if it is there.
 
-    Nothing that is committed meanwhile is among them.
+    Nothing that is committed meanwhile is among them.  A state that came back by a rollback is
+    there once, as the newest.
     """
     start = None if before is None else executions.committed(name, before)
     below = None if start is None else start.sequence
-    for found in _newest_first(executions, name, below):
-        yield State.of(found.payload, serde)
+    seen: set[str] = set()
+    for found in newest_first(executions, name, below):
+        state = State.of(found.payload, serde)
+        if state.id not in seen:
+            seen.add(state.id)
+            yield state
 
 
 def copied(executions: Executions, name: str, target: Place) -> Iterator[New]:
@@ -39,7 +44,8 @@ def copied(executions: Executions, name: str, target: Place) -> Iterator[New]:
                 yield New(target.execution, target.thread, "copy", payload["id"], payload)
 
 
-def _newest_first(executions: Executions, name: str, below: int | None) -> Iterator[Found]:
+def newest_first(executions: Executions, name: str, below: int | None = None) -> Iterator[Found]:
+    """The checkpoints of an execution below a sequence, newest first."""
     size = 1
     while page := executions.page(name, below, size):
         yield from page

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from retrograph.rules.anchor import Anchor, anchor_hash
-from retrograph.rules.checkpoint import Link, checkpoint_hash
+from retrograph.rules.checkpoint import Link, checkpoint_hash, without_payload
+from retrograph.rules.erasure import read_erasure
 
 
 class ChainFaultKind(IntEnum):
@@ -39,11 +40,15 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A row of a chain as it is stored; `link` None where its bytes are no checkpoint's."""
+    """A row of a chain as it is stored; `link` None where its bytes are no checkpoint's.
+
+    `erasure` is the text that stands for its payload where that was erased.
+    """
 
     sequence: int
     hash: str
     link: Link | None
+    erasure: str | None = None
 
 
 class ChainCheck:
@@ -51,10 +56,11 @@ class ChainCheck:
 
     It begins behind the last of the execution's `anchors`, each given with its stored hash, in
     their order. `expected` is a head that was kept; it must not lie before the last anchor.
+    `checked` counts the links that hold, and `erased` those among them without their payloads.
     """
 
     def __init__(self, anchors: Iterable[tuple[Anchor, str]], expected: Head | None = None) -> None:
-        self.checked = 0
+        self.checked = self.erased = 0
         self.fault: Fault | None = None
         self._expected = expected
         self.head = self._begin(anchors)
@@ -93,6 +99,7 @@ class ChainCheck:
             self.fault = Fault(wanted, ChainFaultKind.UNLINKED)
         else:
             self.checked += 1
+            self.erased += row.erasure is not None
             self.head = Head(row.sequence, row.hash)
             self._compare_kept()
 
@@ -104,11 +111,18 @@ class ChainCheck:
 
 
 def is_whole(row: Stored) -> bool:
-    """Whether a row is what its hash says."""
+    """Whether a row is what its hash says, or its seal where its payload was erased."""
     try:
-        return row.link is not None and checkpoint_hash(row.link) == row.hash
+        if row.link is None or row.erasure is None:
+            return row.link is not None and checkpoint_hash(row.link) == row.hash
+        return not row.link.payload and bool(read_erasure(row.erasure, left_of(row.link, row.hash)))
     except ValueError:
         return False
+
+
+def left_of(link: Link, made: str) -> dict[str, object]:
+    """What is left of a checkpoint, whose hash was `made`, when its payload is erased."""
+    return {**without_payload(link), "hash": made}
 
 
 def _is_sound(anchor: Anchor, stored: str) -> bool:

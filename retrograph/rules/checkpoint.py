@@ -38,9 +38,14 @@ def checkpoint_hash(link: Link) -> str:
 
     `ValueError` for what no checkpoint can hold: texts with lone surrogates, an instant that isn't.
     """
+    return sealed({**without_payload(link), "payload": orjson.Fragment(link.payload)})
+
+
+def without_payload(link: Link) -> dict[str, object]:
+    """All that the hash is taken of but the payload; `ValueError` for an instant that isn't."""
     if not EARLIEST <= link.committed_at <= LATEST:
         raise ValueError("committed at no instant")
-    told: dict[str, object] = {
+    return {
         "tenantId": str(link.tenant_id),
         "fleetId": str(link.fleet_id),
         "executionId": link.execution_id,
@@ -48,13 +53,11 @@ def checkpoint_hash(link: Link) -> str:
         "sequence": str(link.sequence),
         "stateNode": link.state_node,
         "schemaVersion": link.schema_version,
-        "payload": orjson.Fragment(link.payload),
         "idempotencyToken": link.idempotency_token,
         "basedOn": [str(each) for each in link.based_on],
         "committedAt": format_instant(link.committed_at),
         "previousHash": link.previous_hash,
     }
-    return sealed(told)
 
 
 def sealed(told: dict[str, object]) -> str:

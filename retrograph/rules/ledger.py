@@ -40,11 +40,15 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
-    """An entry as it is stored; `entry` None where what is stored is none."""
+    """An entry as it is stored; `entry` None where what is stored is none.
+
+    `erased` tells that the result is there only by its hash.
+    """
 
     number: int
     hash: str
     entry: Entry | None
+    erased: bool = False
 
 
 def result_hash(result: bytes | None) -> str | None:
@@ -84,7 +88,7 @@ class LedgerCheck:
     """
 
     def __init__(self, expected: Head | None = None) -> None:
-        self.checked = 0
+        self.checked = self.erased = 0
         self.fault: Fault | None = None
         self.head = Head(0, "")
         self._expected = expected
@@ -115,6 +119,7 @@ class LedgerCheck:
             self.fault = Fault(wanted, ChainFaultKind.OTHER_HEAD)
         else:
             self.checked += 1
+            self.erased += stored.erased
             self.head = Head(wanted, stored.hash)
 
 

@@ -1,5 +1,5 @@
 -- Procedural memory: executions, the chain of checkpoints of each, and the ledger of its steps.
--- Rows of checkpoint are facts: appended, never changed, and removed only by a retention that leaves an anchor.
+-- Rows of checkpoint are facts: appended, never changed but for payloads that are erased, and removed only by a retention that leaves an anchor.
 -- Whoever deletes an execution takes it out of the present; its name may then begin a new one.
 
 INSERT IGNORE INTO id_sequence (name, next_id) VALUES ('execution', 1);
@@ -34,6 +34,7 @@ CREATE TABLE IF NOT EXISTS checkpoint (
     based_on LONGTEXT NOT NULL,
     previous_hash VARCHAR(64),
     hash VARCHAR(64) NOT NULL,
+    erasure LONGTEXT COMMENT 'stands for a payload that was erased: JSON, sealed',
     codec SMALLINT NOT NULL CHECK (codec IN (0, 1)),
     payload LONGBLOB NOT NULL,
     key_hash BINARY(32) AS (UNHEX(SHA2(`token`, 256))) PERSISTENT,
@@ -79,6 +80,7 @@ CREATE TABLE IF NOT EXISTS execution_step (
     finish_ordinal BIGINT,
     finish_previous_hash VARCHAR(64),
     finish_hash VARCHAR(64),
+    erasure LONGTEXT COMMENT 'as that of a checkpoint, for a result',
     codec SMALLINT CHECK (codec IN (0, 1)),
     result LONGBLOB COMMENT 'as a payload',
     key_hash BINARY(32) AS (UNHEX(SHA2(`key`, 256))) PERSISTENT,

@@ -1,5 +1,6 @@
 -- Procedural memory: executions, the chain of checkpoints of each, and the ledger of its steps.
--- Rows of Checkpoints are facts: appended, never changed, and removed only by a retention that leaves an anchor.
+-- Rows of Checkpoints are facts: appended, never changed but for payloads that are erased, and removed only by a
+-- retention that leaves an anchor.
 -- Whoever deletes an execution takes it out of the present; its name may then begin a new one. PurgedAt: since when
 -- its rows are gone, too.
 
@@ -23,7 +24,7 @@ CREATE INDEX IX_Executions_Key ON Memory.Executions (TenantId, FleetId, KeyHash,
 CREATE INDEX IX_Executions_Tenant_Fleet ON Memory.Executions (TenantId, FleetId, Id);
 GO
 -- Codec: 0 Payload is canonical JSON (RFC 8785) in UTF-8, 1 the same deflated (zlib), and the CRC-32 of that. BasedOn: a JSON list of node
--- ids, ascending. Token is of idempotency.
+-- ids, ascending. Token is of idempotency. Erasure stands for a payload, or a result, that was erased: JSON, sealed.
 CREATE TABLE Memory.Checkpoints (
     ExecutionId BIGINT NOT NULL,
     Sequence BIGINT NOT NULL CONSTRAINT CK_Checkpoints_Sequence CHECK (Sequence > 0),
@@ -37,6 +38,7 @@ CREATE TABLE Memory.Checkpoints (
     BasedOn NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NOT NULL,
     PreviousHash NVARCHAR(64) COLLATE Latin1_General_100_BIN2 NULL,
     Hash NVARCHAR(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    Erasure NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NULL,
     Codec SMALLINT NOT NULL CONSTRAINT CK_Checkpoints_Codec CHECK (Codec IN (0, 1)),
     Payload VARBINARY(MAX) NOT NULL,
     KeyHash AS CAST(HASHBYTES('SHA2_256', Token) AS BINARY(32)) PERSISTED,
@@ -85,6 +87,7 @@ CREATE TABLE Memory.ExecutionSteps (
     FinishOrdinal BIGINT NULL,
     FinishPreviousHash NVARCHAR(64) COLLATE Latin1_General_100_BIN2 NULL,
     FinishHash NVARCHAR(64) COLLATE Latin1_General_100_BIN2 NULL,
+    Erasure NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NULL,
     Codec SMALLINT NULL CONSTRAINT CK_ExecutionSteps_Codec CHECK (Codec IN (0, 1)),
     Result VARBINARY(MAX) NULL,
     KeyHash AS CAST(HASHBYTES('SHA2_256', [Key]) AS BINARY(32)) PERSISTED,

@@ -1,5 +1,5 @@
 -- Procedural memory: executions, the chain of checkpoints of each, and the ledger of its steps.
--- Rows of checkpoint are facts: appended, never changed, and removed only by a retention that leaves an anchor.
+-- Rows of checkpoint are facts: appended, never changed but for payloads that are erased, and removed only by a retention that leaves an anchor.
 -- Whoever deletes an execution takes it out of the present; its name may then begin a new one.
 
 INSERT INTO id_sequence (name, next_id) VALUES ('execution', 1);
@@ -34,6 +34,7 @@ CREATE TABLE checkpoint (
     based_on TEXT NOT NULL,
     previous_hash TEXT,
     hash TEXT NOT NULL,
+    erasure TEXT,                       -- stands for a payload that was erased: JSON, sealed
     codec INTEGER NOT NULL CHECK (codec IN (0, 1)),
     payload BLOB NOT NULL,
     PRIMARY KEY (execution_id, sequence)
@@ -78,6 +79,7 @@ CREATE TABLE execution_step (
     finish_ordinal INTEGER,
     finish_previous_hash TEXT,
     finish_hash TEXT,
+    erasure TEXT,                       -- as that of a checkpoint, for a result
     codec INTEGER CHECK (codec IN (0, 1)),
     result BLOB,                        -- as a payload
     PRIMARY KEY (execution_id, ordinal)
@@ -86,7 +88,13 @@ CREATE UNIQUE INDEX execution_step_by_key ON execution_step (execution_id, key);
 CREATE INDEX execution_step_by_sequence ON execution_step (execution_id, sequence, ordinal);
 CREATE UNIQUE INDEX execution_step_by_finish ON execution_step (execution_id, finish_ordinal) WHERE finish_ordinal IS NOT NULL;
 
-CREATE TRIGGER checkpoint_update BEFORE UPDATE ON checkpoint BEGIN SELECT RAISE(ABORT, 'a checkpoint is final'); END;
+CREATE TRIGGER checkpoint_update BEFORE UPDATE ON checkpoint
+WHEN OLD.erasure IS NOT NULL OR NEW.erasure IS NULL OR length(NEW.payload) > 0
+    OR (OLD.execution_id, OLD.sequence, OLD.tenant_id, OLD.fleet_id, OLD.committed_at, OLD.session, OLD.state_node)
+        IS NOT (NEW.execution_id, NEW.sequence, NEW.tenant_id, NEW.fleet_id, NEW.committed_at, NEW.session, NEW.state_node)
+    OR (OLD.schema_version, OLD.token, OLD.based_on, OLD.previous_hash, OLD.hash)
+        IS NOT (NEW.schema_version, NEW.token, NEW.based_on, NEW.previous_hash, NEW.hash)
+BEGIN SELECT RAISE(ABORT, 'a checkpoint is final'); END;
 CREATE TRIGGER checkpoint_delete BEFORE DELETE ON checkpoint
 WHEN NOT EXISTS (SELECT 1 FROM checkpoint_anchor WHERE execution_id = OLD.execution_id AND sequence >= OLD.sequence)
     AND NOT EXISTS (SELECT 1 FROM execution WHERE id = OLD.execution_id AND purged_at IS NOT NULL)

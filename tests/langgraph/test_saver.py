@@ -244,6 +244,27 @@ def test_a_thread_goes_on_from_a_rollback(thread: Thread, scope: Scope) -> None:
     assert thread.get().parent_config == thread.config("1")
 
 
+def test_what_runs_have_put_is_forgotten_and_the_chain_holds(thread: Thread, scope: Scope) -> None:
+    """The last checkpoint goes, too: the newest of the others comes back."""
+    for id, run in (("1", "a"), ("2", "b"), ("3", "a"), ("4", "b")):
+        metadata = {"source": "loop", "step": 1, "run_id": run}
+        thread.put(id, str(int(id) - 1), metadata=metadata, kept=id)
+        thread.write(id, "task", ("a", id))
+    other = Thread(thread.saver)
+    other.put("1", metadata={"source": "loop", "step": 1, "run_id": "b"})
+    thread.saver.delete_for_runs(["b", "none"])
+    assert thread.ids() == ["3", "1"]
+    assert other.ids() == []
+    assert thread.get().checkpoint["channel_values"] == {"kept": "3"}
+    assert thread.get().pending_writes == [("task", "a", "3")]
+    assert thread.saver.get_tuple(thread.config("4")) is None
+    found = verify_checkpoints(scope, 1, Place(thread.name).execution)
+    assert (found.fault, found.ledger.fault) == (None, None)
+    assert (found.checked, found.erased, found.ledger.erased) == (5, 2, 2)
+    thread.put("5", "3")
+    assert thread.ids() == ["5", "3", "1"]
+
+
 def test_a_state_that_no_saver_put_is_none(thread: Thread, scope: Scope) -> None:
     name = Place(thread.name).execution
     commit_checkpoint(scope, 1, Commit(name, "s", 0, "n", {"step": 1}, "1", "t"))

@@ -24,7 +24,10 @@ VERIFY = f"""query ($head: ChainHeadInput) {{
         anchor {{ {ANCHOR} }} }} }}"""
 LEDGER = """query ($head: ChainHeadInput) {
     verifyCheckpoints(fleetId: 1, executionId: "run", expectedLedger: $head) { valid fault { kind }
-        head { sequence } ledger { checked head { sequence hash } fault { sequence kind } } } }"""
+        head { sequence } erased
+        ledger { checked erased head { sequence hash } fault { sequence kind } } } }"""
+ERASE = """mutation ($input: EraseCheckpointsInput!) { eraseCheckpoints(input: $input) { __typename
+    ... on UserError { code path } ... on CheckpointsErased { instant checkpoints steps } } }"""
 ERROR = "__typename ... on UserError { code path }"
 ROLLBACK = f"""mutation ($input: RollbackExecutionInput!) {{ rollbackExecution(input: $input) {{
     {ERROR} ... on CheckpointConflict {{ head {{ sequence }} }}
@@ -45,7 +48,7 @@ BELOW = """query ($before: Long, $after: String) {
     checkpoints(fleetId: 1, executionId: "run", before: $before, first: 2, after: $after) {
         nodes { sequence } pageInfo { endCursor } } }"""
 PREFIXED = """query ($prefix: String) {
-    steps(fleetId: 1, executionId: "run", keyPrefix: $prefix) { nodes { key } } }"""
+    steps(fleetId: 1, executionId: "run", keyPrefix: $prefix) { nodes { key erased result } } }"""
 RETAIN = f"""mutation ($input: RetainCheckpointsInput!) {{ retainCheckpoints(input: $input) {{
     {ERROR} ... on CheckpointsRetained {{ instant removed anchor {{ {ANCHOR} }} }} }} }}"""
 DELETE = f"""mutation ($input: DeleteExecutionInput!) {{ deleteExecution(input: $input) {{
@@ -140,6 +143,23 @@ def test_what_went_is_told(served: Served, memory: Memory) -> None:
     events = "{ events(fleetId: 1) { nodes { checkpoint { sequence } } } }"
     told = only(served.ask(events))["nodes"]
     assert [each["checkpoint"] for each in told] == [None, None, {"sequence": "3"}]
+
+
+def test_content_is_erased(served: Served, memory: Memory) -> None:
+    Execution(memory.scope).grow(3)
+    assert not tell(served, STEP, key="pay", status="SUCCEEDED", result=[1])["replayed"]
+    done = tell(served, ERASE, by="me", reason="asked", sequences=["1", 2], stepKeys=["pay", "no"])
+    assert (done["checkpoints"], done["steps"]) == ("2", "1")
+    found = only(served.ask(LEDGER))
+    assert (found["valid"], found["erased"], found["ledger"]["erased"]) == (True, "2", "1")
+    assert served.ask(ONE, sequence="1").code == "CHECKPOINT_REMOVED"
+    gone = only(served.ask(PREFIXED, prefix="pay"))["nodes"]
+    assert gone == [{"key": "pay", "erased": True, "result": None}]
+    events = "{ events(fleetId: 1) { nodes { checkpoint { sequence } } } }"
+    told = only(served.ask(events))["nodes"]
+    assert [each["checkpoint"] for each in told] == [None, None, {"sequence": "3"}]
+    head = tell(served, ERASE, by="me", reason="asked", sequences=["3"])
+    assert (head["__typename"], head["path"]) == ("InvalidInput", ["input", "sequences"])
 
 
 def test_an_execution_is_deleted(served: Served, memory: Memory) -> None:

@@ -32,6 +32,7 @@ EXCEPTIONS: Mapping[str, set[Role] | None] = {
     "Mutation.claimRevalidations": WORKERS,
     "Mutation.completeRevalidation": WORKERS,
     "Mutation.deleteExecution": {Role.ADMIN},
+    "Mutation.eraseCheckpoints": {Role.ADMIN},
     "Mutation.extendLease": WORKERS,
     "Mutation.retainCheckpoints": {Role.ADMIN},
     "Mutation.rewindFleet": {Role.ADMIN},

@@ -18,6 +18,7 @@ from retrograph.resolvers.compact import compact_fleet
 from retrograph.resolvers.complete_revalidation import Outcome
 from retrograph.resolvers.episode_inputs import RecallRequest, Source
 from retrograph.resolvers.episodes import relate_entities
+from retrograph.resolvers.erase_checkpoints import Erasing, erase_checkpoints
 from retrograph.resolvers.inputs import Invalidation, NodeInput, OnChange, Supersession
 from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.pin_node import pin_node
@@ -193,6 +194,7 @@ def _remember(run: Execution) -> None:
         record_step(scope, fleet, Step(run.name, "pay", status))
     rollback_execution(scope, fleet, Rollback(run.name, 2, "back"))
     retain_checkpoints(scope, fleet, Retention(run.name, "me", "old", 2, scope.clock(fleet)))
+    erase_checkpoints(scope, fleet, Erasing(run.name, "me", "asked to", [4], ["pay", "none"]))
     with suppress(CheckpointRemoved):
         run.get(1)
     for purge in (False, True):
