@@ -16,7 +16,8 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from threading import Lock
+from multiprocessing.connection import Connection
+from threading import Lock, Timer
 from typing import Annotated, Any, TypedDict
 
 from langgraph.graph import END, START, StateGraph
@@ -126,16 +127,24 @@ def saver_at(place: str) -> Iterator[RetrographSaver]:
         yield RetrographSaver.embedded(store)
 
 
-def main(place: str, moment: str) -> None:
-    moments, config = Moments(moment), {"configurable": {"thread_id": "run"}}
+def run(place: str, moment: str, thread: str = "run") -> dict[str, Any]:
+    """Begins a thread or resumes it, and tells what came of it, if it wasn't killed."""
+    moments, config = Moments(moment), {"configurable": {"thread_id": thread}}
     with saver_at(place) as saver:
         begun = saver.get_tuple(config) is not None  # type: ignore[arg-type]
         graph = graph_of(moments, moments.watch(saver))
         given = None if begun else {"log": [], "rounds": 0}
         state = graph.invoke(given, config, durability="sync")
-    told = {"state": state, "ran": moments.ran, "written": moments.written}
-    sys.stdout.write(json.dumps(told))
+    return {"state": state, "ran": moments.ran, "written": moments.written}
+
+
+def run_until(seconds: float, place: str, thread: str, told: Connection) -> None:
+    """The same, killed after so long, wherever it is then; what it came to goes to `told`."""
+    doom = Timer(seconds, die)
+    doom.daemon = True
+    doom.start()
+    told.send(run(place, "never", thread))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.stdout.write(json.dumps(run(*sys.argv[1:])))
