@@ -25,7 +25,7 @@ from tests.schema.serving import listening, sqlite_store
 PATIENCE = 120
 """Seconds after which a process is taken to hang."""
 LONGEST = 0.15
-"""Seconds that a run may last before it is killed, at most: about as long as it takes, where nobody disturbs it."""
+"""Seconds that a run may last before it is killed, at most: about as long as one takes."""
 MOST = 10
 """How often one thread is killed at most; then it may run to its end."""
 

@@ -27,7 +27,7 @@ from retrograph.storage.write import Write
 from tests.executions import Execution
 from tests.tampering import allowed, faults, others, put, rows_of
 
-SECRET = "a secret " * DEFLATED_FROM
+SECRET = "a secret " * (DEFLATED_FROM // 8)
 
 
 def erase(run: Execution, *sequences: int, steps: tuple[str, ...] = (), **more: Any) -> Erased:
