@@ -30,6 +30,7 @@ from retrograph.resolvers.retain_checkpoints import (
     delete_execution,
     retain_checkpoints,
 )
+from retrograph.resolvers.retention import RetentionRule, retain_fleet
 from retrograph.resolvers.revert_run import revert_run
 from retrograph.resolvers.rewind_fleet import Rewind, confirmation, rewind_fleet
 from retrograph.resolvers.rollback_execution import Rollback, rollback_execution
@@ -195,6 +196,7 @@ def _remember(run: Execution) -> None:
     rollback_execution(scope, fleet, Rollback(run.name, 2, "back"))
     retain_checkpoints(scope, fleet, Retention(run.name, "me", "old", 2, scope.clock(fleet)))
     erase_checkpoints(scope, fleet, Erasing(run.name, "me", "asked to", [4], ["pay", "none"]))
+    assert list(retain_fleet(scope, fleet, RetentionRule(1, 10**15))) == []
     with suppress(CheckpointRemoved):
         run.get(1)
     for purge in (False, True):
