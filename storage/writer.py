@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Lock, Semaphore, Thread
@@ -38,6 +39,10 @@ class Job:
     fleet_ids: Sequence[int]
     """Ascending."""
     attempt: Callable[[Connection, Any], Any]
+
+
+Savepoint = Callable[[Connection], AbstractContextManager[None]]
+"""What is written within it is taken back if it fails."""
 
 
 class Group(Protocol):
@@ -80,9 +85,12 @@ class GroupWriter:
     its verdict back takes as long as the job.  What comes meanwhile is left to the writer's thread.
     """
 
-    def __init__(self, profile: Profile, make_group: Callable[[], Group]) -> None:
+    def __init__(
+        self, profile: Profile, make_group: Callable[[], Group], savepoint: Savepoint
+    ) -> None:
         self._profile = profile
         self._make_group = make_group
+        self._savepoint = savepoint
         self._queue: SimpleQueue[_Queued | None] = SimpleQueue()
         self._closed = False
         self._gate = Lock()  # nothing is queued behind the end
@@ -168,7 +176,7 @@ class GroupWriter:
 
     def _attempt(self, connection: Connection, queued: _Queued, group: Group) -> None:
         try:
-            with connection.begin_nested():
+            with self._savepoint(connection):
                 queued.answer = queued.job.attempt(connection, group)
         except Exception as error:
             if not self._profile.in_transaction(connection):
