@@ -47,8 +47,11 @@ BUSY_TIMEOUT_MS = 10_000
 """How long a writer waits for another process's transaction."""
 TIDY_WAL_BYTES = 16 * 1024 * 1024
 """The write-ahead log's size from which it is copied back into the file."""
-KEPT_WAL_BYTES = TIDY_WAL_BYTES // 4
-"""What is left of a log that was copied back: a larger file would be tidied at every commit."""
+KEPT_WAL_BYTES = TIDY_WAL_BYTES // 16 * 15
+"""What is left of a log that was copied back: a larger file would be tidied at every commit.
+
+Nearly all of it: to write over a file takes the disk less than to make it longer.
+"""
 READERS = 8
 STEPS_BETWEEN_LOOKS = 100_000
 """Steps of SQLite's machine, some milliseconds, after which it is asked whether work is late."""
