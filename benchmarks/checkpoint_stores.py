@@ -28,6 +28,8 @@ from retrograph.resolvers.scope import Role, Scope
 from retrograph.storage.store import open_store
 
 NAME = "run"
+DURABLE = (2,)
+"""`PRAGMA synchronous` = FULL, of all of them: a commit has come to the disk when it returns."""
 
 
 def state(kilobytes: int) -> dict[str, object]:
@@ -110,7 +112,7 @@ class Saver(_Closing):
         self._connection = sqlite3.connect(folder / "saver.db", check_same_thread=False)
         self._saver = SqliteSaver(self._connection)
         self._saver.setup()
-        assert self._connection.execute("PRAGMA synchronous").fetchone() == (2,)
+        assert self._connection.execute("PRAGMA synchronous").fetchone() == DURABLE
 
     def put(self, what: dict[str, object], count: int, name: str = NAME) -> None:
         for _ in range(count):
@@ -132,6 +134,11 @@ class AsyncSaver(_Closing):
         self._opened = AsyncSqliteSaver.from_conn_string(str(folder / "async.db"))
         self._saver = self._loop.run_until_complete(self._opened.__aenter__())
         self._loop.run_until_complete(self._saver.setup())
+        assert self._loop.run_until_complete(self._synchronous()) == DURABLE
+
+    async def _synchronous(self) -> object:
+        async with self._saver.conn.execute("PRAGMA synchronous") as cursor:
+            return await cursor.fetchone()
 
     def put(self, what: dict[str, object], count: int, name: str = NAME) -> None:
         async def all_of_them() -> None:

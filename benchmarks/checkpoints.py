@@ -63,19 +63,20 @@ def _at_once(folder: Path, sizes: Sizes, stack: ExitStack) -> Row:
     folder.mkdir()
     ours, saver = stack.enter_context(Ours(folder)), stack.enter_context(Saver(folder))
     pool = stack.enter_context(ThreadPoolExecutor(sizes.writers))
-    each = max(1, sizes.commits // 10)
+    each, what = max(1, sizes.commits // 10), state(SHARED)
 
     def together(store: Store) -> float:
-        return timed(lambda: list(pool.map(partial(_put, store, each), range(sizes.writers))))
+        put = partial(_put, store, what, each)
+        return timed(lambda: list(pool.map(put, range(sizes.writers))))
 
     tasks: dict[str, Task] = {OURS: lambda: together(ours), SAVER: lambda: together(saver)}
     seconds = interleaved(sizes.rounds, tasks)
-    what = f"`SqliteSaver`'s time for {sizes.writers} writers of {SHARED} KB against ours"
-    return _faster(what, 5, seconds, SAVER, OURS)
+    told = f"`SqliteSaver`'s time for {sizes.writers} writers of {SHARED} KB against ours"
+    return _faster(told, 5, seconds, SAVER, OURS)
 
 
-def _put(store: Store, count: int, writer: int) -> None:
-    store.put(state(SHARED), count, f"writer {writer}")
+def _put(store: Store, what: dict[str, object], count: int, writer: int) -> None:
+    store.put(what, count, f"writer {writer}")
 
 
 def _puts(store: Store, what: dict[str, object], count: int) -> Task:
