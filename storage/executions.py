@@ -30,7 +30,7 @@ from retrograph.storage.has_key import has_key
 from retrograph.storage.pages import page_of
 from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
 from retrograph.storage.records import Page
-from retrograph.storage.same_text import has_prefix
+from retrograph.storage.same_text import key_has_prefix
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.stored_text import stored_text
 from retrograph.storage.tables import checkpoint, execution, execution_step
@@ -79,7 +79,7 @@ def page_executions(
     Those whose names begin with `prefix`, or all.
     """
     following = None if prefix is None else after_prefix(prefix)
-    values = {"least_key": prefix, "next_key": following}
+    values = {"least_key": prefix or None, "next_key": following}
     given = {name: value for name, value in values.items() if value is not None}
     behind = MIN_ID if after is None else after
     rows = fetch(s, _list, frozenset(given), **given, after=behind, rows=first + 1)
@@ -149,7 +149,7 @@ def _not_gone() -> ColumnElement[bool]:
 def _list(frame: Frame, given: frozenset[str]) -> Executable:  # noqa: ARG001
     """Driven by the range of names where one is given: it leads to fewer than the order does."""
     least, following = (bindparam(name, type_=Text) for name in ("least_key", "next_key"))
-    prefixed = has_prefix(execution.c.key, least, following if "next_key" in given else None)
+    prefixed = key_has_prefix(execution.c.key, least, following if "next_key" in given else None)
     named = "least_key" in given
     number = out_of_order(execution.c.id) if named else execution.c.id
     newest = _sequence(func.max, checkpoint.c.committed_at <= INSTANT)

@@ -23,7 +23,7 @@ from retrograph.storage.pages import page_of
 from retrograph.storage.payload_codec import pack
 from retrograph.storage.prepared import INSTANT, Frame, enter, fetch, prepared, within_scope
 from retrograph.storage.records import Page
-from retrograph.storage.same_text import has_prefix
+from retrograph.storage.same_text import key_has_prefix
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.step_entries import NAMES, StepRow, entries_of, last_entry
 from retrograph.storage.tables import execution_step as step
@@ -109,7 +109,7 @@ def page_steps(
 
 def _values(filter: StepFilter) -> dict[str, object]:
     """The parameters for what the filter gives; their names name the conditions, too."""
-    prefix = filter.key_prefix
+    prefix = filter.key_prefix or None
     values = {
         "sequence": filter.sequence,
         "least_key": prefix,
@@ -190,7 +190,7 @@ def _page(frame: Frame, given: frozenset[str]) -> Executable:  # noqa: ARG001
     least, following = (bindparam(name, type_=Text) for name in ("least_key", "next_key"))
     conditions: dict[str, ColumnElement[bool]] = {
         "sequence": step.c.sequence == bindparam("sequence"),
-        "least_key": has_prefix(step.c.key, least, following if "next_key" in given else None),
+        "least_key": key_has_prefix(step.c.key, least, following if "next_key" in given else None),
     }
     return (
         select(*_COLUMNS)

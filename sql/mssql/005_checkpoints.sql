@@ -17,10 +17,12 @@ CREATE TABLE Memory.Executions (
     DeletionReason NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NULL,
     PurgedAt DATETIME2(6) NULL,
     KeyHash AS CAST(HASHBYTES('SHA2_256', [Key]) AS BINARY(32)) PERSISTED,
+    KeyStart AS LEFT([Key], 400) PERSISTED,
     RowToken ROWVERSION NOT NULL
 );
 CREATE INDEX IX_Executions_Key ON Memory.Executions (TenantId, FleetId, KeyHash, CreatedAt)
     INCLUDE ([Key], DeletedAt);
+CREATE INDEX IX_Executions_Start ON Memory.Executions (TenantId, FleetId, KeyStart);
 CREATE INDEX IX_Executions_Tenant_Fleet ON Memory.Executions (TenantId, FleetId, Id);
 GO
 -- Codec: 0 Payload is canonical JSON (RFC 8785) in UTF-8, 1 the same deflated (zlib), and the CRC-32 of that. BasedOn: a JSON list of node
@@ -91,11 +93,13 @@ CREATE TABLE Memory.ExecutionSteps (
     Codec SMALLINT NULL CONSTRAINT CK_ExecutionSteps_Codec CHECK (Codec IN (0, 1)),
     Result VARBINARY(MAX) NULL,
     KeyHash AS CAST(HASHBYTES('SHA2_256', [Key]) AS BINARY(32)) PERSISTED,
+    KeyStart AS LEFT([Key], 400) PERSISTED,
     RowToken ROWVERSION NOT NULL,
     CONSTRAINT PK_ExecutionSteps PRIMARY KEY (ExecutionId, Ordinal)
 );
 CREATE UNIQUE INDEX IX_ExecutionSteps_Key ON Memory.ExecutionSteps (ExecutionId, KeyHash);
 CREATE INDEX IX_ExecutionSteps_Sequence ON Memory.ExecutionSteps (ExecutionId, Sequence, Ordinal);
+CREATE INDEX IX_ExecutionSteps_Start ON Memory.ExecutionSteps (ExecutionId, KeyStart);
 CREATE INDEX IX_ExecutionSteps_Finish ON Memory.ExecutionSteps (ExecutionId, FinishOrdinal) INCLUDE (FinishHash);
 GO
 ALTER SECURITY POLICY Memory.TenantPolicy

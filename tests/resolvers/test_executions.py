@@ -52,6 +52,15 @@ def test_executions_are_found_by_how_their_names_begin(run: Execution) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "prefix", ["[a]", "%", "_", "\\", "a ", "a\t", "\uffff", "\U0001f600", "x" * 450]
+)
+def test_no_character_of_a_beginning_stands_for_others(run: Execution, prefix: str) -> None:
+    mine = [prefix, f"{prefix}\t", f"{prefix} b", f"{prefix}\uffff\uffff", f"{prefix}\U0001f600"]
+    grown(run, *mine, "a", "ab", "b", prefix[:-1] + "y", f"y{prefix}")
+    assert named(run, prefix) == mine
+
+
 def test_what_was_deleted_is_listed_in_its_time(run: Execution, shared_clock: ManualClock) -> None:
     (made,) = run.grow(1)
     shared_clock.advance()

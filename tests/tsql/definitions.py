@@ -127,7 +127,9 @@ class Definitions:
         column = _column(node)
         name = f"[{column.name}]"
         if node.ComputedColumnExpression is not None:
-            return f"{name} BLOB AS ({self._text.render(node.ComputedColumnExpression)}) STORED"
+            made = node.ComputedColumnExpression
+            type = _AFFINITIES["NVarChar"] if kind(made) == "LeftFunctionCall" else "BLOB"
+            return f"{name} {type} AS ({self._text.render(made)}) STORED"
         parts = [name, _AFFINITIES[column.kind], _filled(column.name, table)]
         parts += [self._constraint(constraint) for constraint in node.Constraints]
         if node.DefaultConstraint is not None:

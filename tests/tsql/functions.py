@@ -213,8 +213,11 @@ def _pattern(pattern: str, escape: str | None) -> re.Pattern[str]:
     for sign in signs:
         if sign == escape:
             parts.append(re.escape(next(signs)))
-        elif sign == "[":
-            raise NotImplementedError("a class of characters in LIKE")
+        elif sign == "[":  # of one character, which stands for itself
+            one, end = next(signs, ""), next(signs, "")
+            if end != "]" or one == "^":
+                raise NotImplementedError("a class of characters in LIKE")
+            parts.append(re.escape(one))
         else:
             parts.append(wild.get(sign) or re.escape(sign))
     return re.compile("".join(parts), re.DOTALL)
