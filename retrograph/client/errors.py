@@ -24,6 +24,9 @@ ClientError
     ├── CheckpointConflict    CHECKPOINT_CONFLICT; `details["head"]` is the head that was found
     ├── TokenReused           TOKEN_REUSED
     ├── StepKeyReused         STEP_KEY_REUSED
+    ├── MemoryConflict        MEMORY_CONFLICT; `details["current"]` is the present version
+    ├── BudgetExceeded        BUDGET_EXCEEDED; `details["tokens"]` and `details["budget"]`
+    ├── PromotionRefused      PROMOTION_REFUSED
     ├── Unavailable           the database can't be used now; queries are tried again first
     └── InternalError         INTERNAL_ERROR; `details["id"]` is in the server's log
 """
@@ -153,6 +156,18 @@ class StepKeyReused(ApiError):
     """The key names a step with other content."""
 
 
+class MemoryConflict(ApiError):
+    """The working memory has another version than the one that was expected."""
+
+
+class BudgetExceeded(ApiError):
+    """What may not be evicted alone takes more tokens than the budget has."""
+
+
+class PromotionRefused(ApiError):
+    """The gate of episodes refused."""
+
+
 class Unavailable(ApiError):
     """The server's database can't be used now."""
 
@@ -190,6 +205,9 @@ BY_CODE: Mapping[str, type[ApiError]] = {
     "TOKEN_REUSED": TokenReused,
     "STEP_KEY_REUSED": StepKeyReused,
     "UNKNOWN_SCHEMA_VERSION": InvalidInput,
+    "MEMORY_CONFLICT": MemoryConflict,
+    "BUDGET_EXCEEDED": BudgetExceeded,
+    "PROMOTION_REFUSED": PromotionRefused,
     "DATABASE_UNAVAILABLE": Unavailable,
     "DATABASE_LOCKED": Unavailable,
     "INTERNAL_ERROR": InternalError,
