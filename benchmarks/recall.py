@@ -30,6 +30,7 @@ def recalling(_: Path, sizes: Sizes) -> Iterator[Row]:
     for count, dimension in sizes.domains:
         index, rows = _domain(_clustered(count, dimension))
         yield _against_product(index, rows, sizes, aim=1.1 if count >= 100_000 else None)
+        yield from _against_faiss(index, rows, sizes)
     count, dimension = sizes.large_domain
     for kind, made in (("clustered", _clustered), ("isotropic", _isotropic)):
         index, _rows = _domain(made(count, dimension))
@@ -51,6 +52,7 @@ def _isotropic(count: int, dimension: int) -> Vectors:
 
 def _domain(rows: Vectors) -> tuple[DomainIndex, Vectors]:
     index = DomainIndex(rows.shape[1])
+    index.reserve(len(rows))
     for start in range(0, len(rows), _AT_ONCE):
         some = rows[start : start + _AT_ONCE]
         index.add(
@@ -81,6 +83,36 @@ def _against_product(index: DomainIndex, rows: Vectors, sizes: Sizes, aim: float
         ours.append(_seconds(lambda query=query: search.recall(index, query, eligible)))
     what = f"Recall among {rows.shape[0]:,} × {rows.shape[1]}, exact, against the bare product"
     return _row(what, aim, ours, theirs, "recall", "product")
+
+
+def _against_faiss(index: DomainIndex, rows: Vectors, sizes: Sizes) -> Iterator[Row]:
+    """Hybrid recall against faiss' exact search of the 15 nearest alone, on the same vectors."""
+    try:
+        import faiss  # noqa: PLC0415 (installed for this alone)
+    except ImportError:
+        print("skipped: no faiss; pip install faiss-cpu")
+        return
+    flat = faiss.IndexFlatIP(rows.shape[1])
+    for start in range(0, len(rows), _AT_ONCE):
+        flat.add(_unit(rows[start : start + _AT_ONCE]))
+    eligible, ours, theirs, hits = np.ones(len(index), np.bool_), [], [], 0.0
+    queries = _queries(index, sizes.recalls)
+    for query in queries:
+        vector = _unit(np.frombuffer(query.vector, "<f4")[None, :])
+        theirs.append(_seconds(lambda vector=vector: flat.search(vector, _LISTED)))
+        ours.append(_seconds(lambda query=query: search.recall(index, query, eligible)))
+        wanted = set(flat.search(vector, _LISTED)[1][0].tolist()) - {-1}
+        found = set(index.ids[search.lists(index, query, eligible)[0]].tolist())
+        hits += len(found & wanted) / len(wanted)
+    what = (
+        f"Recall among {rows.shape[0]:,} × {rows.shape[1]}, exact, against faiss' flat index: "
+        f"recall@{_LISTED} {hits / len(queries):.3f}"
+    )
+    yield _row(what, None, ours, theirs, "recall", "faiss")
+
+
+def _unit(rows: Vectors) -> Vectors:
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def _two_stages(index: DomainIndex, sizes: Sizes, kind: str) -> Row:

@@ -22,8 +22,9 @@ from retrograph.storage.episode_records import (
     EpisodeRecord,
     EpisodeState,
 )
-from retrograph.storage.episode_writes import add_uses, create_episodes, set_state
+from retrograph.storage.episode_writes import add_uses, create_episodes, retire, set_state
 from retrograph.storage.episodes import active_in, domains_of, episodes_by_id, vectors_of
+from retrograph.storage.records import EventType
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.write import Write
 
@@ -101,10 +102,10 @@ def _active(write: Write, ids: Collection[int]) -> dict[int, EpisodeRecord]:
 
 def _retire(write: Write, ids: Sequence[int], now: int) -> list[int]:
     """Those that are worn out still."""
-    worn = [id for id, each in _active(write, ids).items() if worn_out(_as_kept(each), now)]
-    note = "unused for 60 days, and worth less than 0.25"
-    set_state(write, worn, EpisodeState(EpisodeStatus.RETIRED, BY, note=note))
-    return sorted(worn)
+    active = _active(write, ids).items()
+    worn = sorted(id for id, each in active if worn_out(_as_kept(each), now))
+    retire(write, worn, BY, "unused for 60 days, and worth less than 0.25")
+    return worn
 
 
 def _merge_all(
@@ -136,6 +137,8 @@ def _merge(write: Write, domain: Domain, members: Sequence[EpisodeRecord]) -> in
     (axiom,) = create_episodes(write, domain, [(content, vector)], state)
     gone = EpisodeState(EpisodeStatus.MERGED, BY, note="says the same as others", axiom_id=axiom)
     set_state(write, [each.id for each in members], gone)
+    told = [str(each.id) for each in members]
+    write.emit(EventType.EPISODES_MERGED, episodeIds=told, axiomId=str(axiom))
     used = [each.last_used_at for each in members if each.last_used_at is not None]
     if used:
         add_uses(write, {axiom: (sum(each.uses for each in members), max(used))})

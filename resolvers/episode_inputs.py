@@ -17,6 +17,7 @@ from retrograph.rules.reflection import (
     DEFAULT_VERSION,
     MAX_METADATA_BYTES,
     MAX_REFLECTION_BYTES,
+    EpisodeStatus,
     check_version,
 )
 from retrograph.rules.search import DEFAULT_K, DEFAULT_THRESHOLD, MAX_K
@@ -62,6 +63,16 @@ class Source:
 
     execution: str | None = None
     agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Which episodes to list: all that is given must hold; `entity` is a name or a URN."""
+
+    domain: str | None = None
+    status: frozenset[EpisodeStatus] | None = None
+    source: Source = Source()
+    entity: str | None = None
 
 
 def check_episode(tenant_id: int, given: NewEpisode) -> tuple[EpisodeContent, bytes]:

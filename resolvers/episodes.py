@@ -9,8 +9,8 @@ import orjson
 
 from retrograph.resolvers.episode_inputs import (
     INPUT,
+    Listing,
     NewEpisode,
-    Source,
     check_episode,
     named_nodes,
     read_urns,
@@ -18,7 +18,7 @@ from retrograph.resolvers.episode_inputs import (
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.targets import require_nodes
 from retrograph.rules.embedding import check_dimension, dimension_of
-from retrograph.rules.entity import RelationType
+from retrograph.rules.entity import RelationType, entity_urn
 from retrograph.rules.errors import Forbidden, NotFound
 from retrograph.rules.limits import check_batch, check_first, check_text
 from retrograph.rules.names import check_name
@@ -94,28 +94,30 @@ def promote_episode(scope: Scope, fleet_id: int, episode_id: int, proof: Proof) 
 def list_episodes(
     scope: Scope,
     fleet_id: int,
-    domain: str | None,
-    status: frozenset[EpisodeStatus] | None,
-    source: Source,
+    listing: Listing,
     first: int,
     after: int | None = None,
     at: int | None = None,
 ) -> Page[EpisodeRecord]:
     """A page of episodes by id, after the id `after`; a domain that is unknown has none."""
     check_first(first)
+    source, path = listing.source, ("filter", "source")
     for name, value in (
-        ("domain", domain),
-        ("execution", source.execution),
-        ("agent", source.agent),
+        (("filter", "domain"), listing.domain),
+        ((*path, "execution"), source.execution),
+        ((*path, "agent"), source.agent),
     ):
         if value is not None:
-            check_name(value, ("filter", name))
+            check_name(value, name)
+    entity = None
+    if listing.entity is not None:
+        entity = entity_urn(scope.tenant_id, listing.entity, ("filter", "entity"))
     with scope.snapshot(fleet_id, at) as snapshot:
-        known = None if domain is None else find_domain(snapshot, domain)
-        if domain is not None and known is None:
+        known = None if listing.domain is None else find_domain(snapshot, listing.domain)
+        if listing.domain is not None and known is None:
             return Page([], has_next=False, as_of=snapshot.instant)
         id = None if known is None else known.id
-        wanted = EpisodeFilter(id, status, source.execution, source.agent)
+        wanted = EpisodeFilter(id, listing.status, source.execution, source.agent, entity)
         return page_episodes(snapshot, wanted, first, after)
 
 

@@ -16,7 +16,7 @@ from retrograph.rules.reflection import EpisodeStatus
 from retrograph.rules.validity import Validity
 from retrograph.storage.cascades import RunOrder, record_run
 from retrograph.storage.episode_records import EpisodeFilter, EpisodeRecord, EpisodeState
-from retrograph.storage.episode_writes import set_state
+from retrograph.storage.episode_writes import retire, set_state
 from retrograph.storage.episodes import episodes_by_id, page_episodes
 from retrograph.storage.nodes import present
 from retrograph.storage.records import RunRecord
@@ -100,9 +100,8 @@ def _preview(scope: Scope, s: Snapshot, given: Retirement) -> EpisodesRetired:
 
 def _retire(write: Write, given: Retirement) -> EpisodesRetired:
     plan = _plan(write.snapshot, given)
-    gone = EpisodeState(EpisodeStatus.RETIRED, given.by, note=given.reason)
     back = EpisodeState(EpisodeStatus.ACTIVE, given.by, note=given.reason)
-    set_state(write, plan.retired, gone)
+    retire(write, plan.retired, given.by, given.reason)
     set_state(write, plan.restored, back)
     runs = [_fell(write, root, given.reason) for root in plan.roots]
     fallen = sum(run.impact_count for run in runs)

@@ -2,6 +2,7 @@
 rule, checkpoints that go.
 
 Whatever is due is due until a transaction has done it, so that any number of sweepers do it once.
+Episodes are compacted by the sweeper whose turn it is: one turn among all processes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
+from retrograph.resolvers.compact import compact_fleet
 from retrograph.resolvers.retention import RetentionRule, retain_fleet
 from retrograph.resolvers.schedule_invalidation import execute_scheduled
 from retrograph.resolvers.scope import Role, Scope
@@ -35,6 +37,8 @@ _LEASE = LEASE_SECONDS * 1_000_000
 RETENTION_EVERY = 3600 * 1_000_000
 """Microseconds between two looks at every execution: far more than what is due is read for it."""
 JOB = "sweep"
+COMPACTION = "compact"
+_SECOND = 1_000_000
 
 _log = logging.getLogger(__name__)
 
@@ -64,13 +68,21 @@ class Sweeper:
     """Sweeps every fleet of every tenant, if it leads: one does among all processes.
 
     A leader that doesn't come back within `LEASE_SECONDS` loses its lead to whoever asks then.  A
-    rule of retention is applied with its first sweep, then every hour.
+    rule of retention is applied with its first sweep, then every hour.  With `compact_seconds` the
+    episodes of all fleets are compacted so often, whoever leads.
     """
 
-    def __init__(self, store: Store, rule: RetentionRule | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        rule: RetentionRule | None = None,
+        compact_seconds: int | None = None,
+    ) -> None:
         self._store = store
         self._rule = rule
         self._retained: int | None = None
+        self._between = None if compact_seconds is None else compact_seconds * _SECOND
+        self._ask_at = 0
         self._holder = uuid4().hex
         self._taken: int | None = None
 
@@ -87,6 +99,8 @@ class Sweeper:
                     return None
                 total += _guarded(scope, fleet_id, rule)
         self._retained = self._retained if rule is None else now
+        if self._compacts():
+            self._compact()
         return total
 
     def resign(self) -> None:
@@ -96,6 +110,23 @@ class Sweeper:
 
     def _retains(self, now: int) -> bool:
         return self._retained is None or now - self._retained >= RETENTION_EVERY
+
+    def _compacts(self) -> bool:
+        """Takes the turn, where nobody has had it for so long; asked a hundred times a turn."""
+        now = self._store.now()
+        if self._between is None or now < self._ask_at:
+            return False
+        self._ask_at = now + self._between // 100
+        return self._store.lead(COMPACTION, uuid4().hex, self._between)
+
+    def _compact(self) -> None:
+        for tenant_id in self._store.tenant_ids():
+            scope = Scope(self._store, tenant_id, None, frozenset(Role))
+            for fleet_id in scope.held_fleets():
+                try:
+                    compact_fleet(scope, fleet_id)
+                except RetrographError:
+                    _log.exception("compacting fleet %s of tenant %s failed", fleet_id, tenant_id)
 
     def _leads(self) -> bool:
         """A lease with two thirds left is not taken again: that would be a write for each fleet."""

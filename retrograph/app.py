@@ -50,8 +50,10 @@ USE_SECONDS = 10
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Sweeping = tuple[float | None, RetentionRule | None]
-"""How often what time brings is done, in seconds (None: never), and which checkpoints go."""
+Sweeping = tuple[float | None, RetentionRule | None, int | None]
+"""How often what time brings is done, in seconds (None: never), which checkpoints go, and how often
+episodes are compacted.
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -66,6 +68,7 @@ def create_app(  # noqa: PLR0913 (what an application is put together of)
     stream_limits: StreamLimits = DEFAULT_STREAM_LIMITS,
     protection: Protection = DEFAULT_PROTECTION,
     sweep_seconds: float | None = None,
+    compact_seconds: int | None = None,
     upcasters: Upcasters = NO_UPCASTERS,
     redis: str | None = None,
     retention: RetentionRule | None = None,
@@ -76,19 +79,19 @@ def create_app(  # noqa: PLR0913 (what an application is put together of)
     fleet, in every role: keep it to this machine. With `loopback_only` it answers only to the
     machine's own names, and sockets only to its own pages and those of the origins in `http`.
     `protection` limits each operation. Every `sweep_seconds` (None: never) it does what time brings
-    by itself, if no other process does, by the rule of `retention`, too. `upcasters` bring payloads
-    up to date. Other processes' commits are heard of through the Redis at `redis`, or by polling.
+    by itself, if no other process does, by the rule of `retention`, too, and every
+    `compact_seconds` it compacts episodes. `upcasters` bring payloads up to date. Other processes'
+    commits are heard of through the Redis at `redis`, or by polling.
     """
     schema, trusted = make_schema(), is_loopback if loopback_only else _nobody
-    streams, sweeping = OpenStreams(stream_limits.streams), (sweep_seconds, retention)
+    streams = OpenStreams(stream_limits.streams)
+    sweeping = (sweep_seconds, retention, compact_seconds)
     find_caller = _caller_finder(store, tenant_id, identify, protection, streams, upcasters)
     endpoint = HttpEndpoint(schema, find_caller, http.receive_seconds, stream_limits)
     sockets = SocketEndpoint(schema, find_caller, trusted, stream_limits, http.cors_origins)
+    routes = _of_callers(endpoint, sockets, page=http.graphiql) + _of_monitors(store, tenant_id)
     app = Starlette(
-        routes=[
-            *_of_callers(endpoint, sockets, page=http.graphiql),
-            *_of_monitors(store, tenant_id),
-        ],
+        routes=routes,
         middleware=make_middleware(http, trusted if loopback_only else None),
         exception_handlers={HTTPException: refuse_route},
         lifespan=lambda app: _lifespan(app, store, stream_limits, sweeping, redis),
@@ -131,7 +134,7 @@ def _of_callers(endpoint: HttpEndpoint, sockets: SocketEndpoint, *, page: bool) 
     ]
 
 
-def _of_monitors(store: Store, tenant_id: int) -> list[Route]:
+def _of_monitors(store: Store, tenant_id: int) -> list[BaseRoute]:
     async def live(_: Request) -> Response:
         return json_response({"status": "live"})
 
@@ -168,9 +171,9 @@ async def _lifespan(
     app.state.workers, app.state.bell = workers, Bell(store.listen)
     app.state.feeds = Feeds(make_schema().stream, app.state.bell, limits.lag)
     chores = [asyncio.create_task(_poll(app, store)), asyncio.create_task(_keep(app, store))]
-    seconds, rule = sweeping
+    seconds, rule, between = sweeping
     if seconds is not None:
-        chores.append(asyncio.create_task(_sweep(app, Sweeper(store, rule), seconds)))
+        chores.append(asyncio.create_task(_sweep(app, Sweeper(store, rule, between), seconds)))
     try:
         async with _nudged(app, store, redis):
             yield

@@ -9,9 +9,7 @@ import click
 from retrograph.cli_log import configure_logging
 from retrograph.cli_options import open_scope, takes_settings
 from retrograph.resolvers.compact import Compacted, compact_fleet
-from retrograph.settings import Settings
-
-MAX_EVERY = 31 * 86_400
+from retrograph.settings import MAX_COMPACTION, Settings
 
 
 @click.command("compact")
@@ -19,7 +17,7 @@ MAX_EVERY = 31 * 86_400
 @click.option(
     "--every",
     metavar="SECONDS",
-    type=click.IntRange(1, MAX_EVERY),
+    type=click.IntRange(1, MAX_COMPACTION),
     help="Goes on, and compacts so often; without, it compacts once.",
 )
 @takes_settings("database", "tenant", "fleet", "recall_memory", "log_level")

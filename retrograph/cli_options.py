@@ -48,6 +48,7 @@ _SETTINGS = {
     "operation_timeout": ("SECONDS", "How long one operation may take."),
     "sweep_every": ("SECONDS", "How often to look for what has expired; 0 leaves it to others."),
     "redis": ("URL", "A Redis through which servers hear of each other's commits at once."),
+    "compact_every": ("SECONDS", "How often to compact episodes, where it sweeps; 0: never."),
     "introspection": ("SWITCH", "Whether clients may ask for the schema: on or off."),
     "persisted_documents": ("PLACE", "A folder or manifest of the only documents to execute."),
     "upcasters": ("MODULE", "Upcasters for old checkpoints: package.module or module:NAME."),

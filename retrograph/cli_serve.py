@@ -48,6 +48,7 @@ SERVING = (
         "introspection",
         "persisted_documents",
         "sweep_every",
+        "compact_every",
     ),
     *("redis", "upcasters", "checkpoint_bytes", "keep_checkpoints", "keep_checkpoints_days"),
     *("tokens", "recall_memory"),
@@ -203,6 +204,7 @@ def _run(
         protection=protection,
         sweep_seconds=settings.sweep_every or None,
         retention=retention_rule(settings),
+        compact_seconds=settings.compact_every or None,
         upcasters=scope.upcasters,
         redis=settings.redis,
     )

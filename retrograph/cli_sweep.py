@@ -19,15 +19,18 @@ from retrograph.settings import MAX_TIMEOUT, Settings
     type=click.IntRange(1, MAX_TIMEOUT),
     help="Goes on, and sweeps so often; without, it sweeps once.",
 )
-@takes_settings("database", "log_level", "keep_checkpoints", "keep_checkpoints_days")
+@takes_settings(
+    *("database", "log_level", "keep_checkpoints", "keep_checkpoints_days"),
+    *("recall_memory", "compact_every"),
+)
 def sweep(settings: Settings, every: int | None) -> None:
     """Expire what is past its time, run invalidations whose hour has come; for all tenants.
 
-    With a rule, remove the checkpoints that need not stay.
+    With a rule, remove the checkpoints that need not stay. Now and then, compact episodes.
     """
     configure_logging(settings.log_level)
     with open_scope(settings) as scope:
-        sweeper = Sweeper(scope.store, retention_rule(settings))
+        sweeper = Sweeper(scope.store, retention_rule(settings), settings.compact_every or None)
         try:
             _tell(sweeper.step())
             while every is not None:

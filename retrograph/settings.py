@@ -26,6 +26,8 @@ MAX_KEPT = 1_000_000
 MAX_KEPT_DAYS = 36_500
 MAX_MAX_COST = 10**9
 MAX_RECALL_MEMORY = 10**12 - 1
+MAX_COMPACTION = 31 * 86_400
+"""Seconds between two compactions."""
 MAX_LEEWAY = 300
 """Seconds that the clock of whoever issues tokens may differ by."""
 
@@ -53,8 +55,9 @@ class Settings:
     `off`. With `persisted_documents`, a folder or a manifest, no others are executed. Streams show
     a sign of life every `keep_alive` seconds, and a WebSocket runs at most `socket_operations`. A
     caller has at most `caller_streams` subscriptions open, and as many WebSockets.
-    What time brings is swept for every `sweep_every` seconds; 0: by others. Processes on one
-    database hear of each other's commits at once through the Redis at `redis`. `upcasters` names a
+    What time brings is swept for every `sweep_every` seconds; 0: by others. Who
+    sweeps compacts episodes every `compact_every` seconds; 0: nobody. Processes on one database
+    hear of each other's commits at once through the Redis at `redis`. `upcasters` names a
     module with functions that bring old payloads of checkpoints to their current versions. A
     checkpoint that is committed, or the result of a step, has at most `checkpoint_bytes`. The last
     `keep_checkpoints` of each execution stay, and those of the last `keep_checkpoints_days`; 0 for
@@ -84,6 +87,7 @@ class Settings:
     max_cost: int = MAX_COST
     operation_timeout: int = OPERATION_SECONDS
     sweep_every: int = 10
+    compact_every: int = 86_400
     redis: str | None = field(default=None, repr=False)
     introspection: str = "on"
     persisted_documents: str | None = None
@@ -285,6 +289,7 @@ _READERS: Mapping[str, Callable[[str, str], object]] = {
     "operation_timeout": partial(_seconds, 1, MAX_TIMEOUT),
     "redis": _redis,
     "sweep_every": partial(_seconds, 0, MAX_TIMEOUT),
+    "compact_every": partial(_seconds, 0, MAX_COMPACTION),
     "introspection": _switch,
     "persisted_documents": _words,
     "upcasters": _module,

@@ -143,6 +143,8 @@ _describe(
         EventType.CHECKPOINT_COMMITTED: "A checkpoint was committed.",
         EventType.RUN_REVERTED: "A run was undone.",
         EventType.FLEET_REWOUND: "The fleet was set back to an earlier instant.",
+        EventType.EPISODES_RETIRED: "Episodes are not recalled any more.",
+        EventType.EPISODES_MERGED: "Episodes that say the same have become an axiom.",
     },
 )
 _describe(

@@ -150,6 +150,18 @@ class EpisodeFilter:
         default=None, description="In one of these states, as of the instant of reading."
     )
     source: SourceInput | None = strawberry.field(default=None, description="From this source.")
+    entity: str | None = strawberry.field(
+        default=None, description="Naming this entity, which is given by name or URN."
+    )
+
+    def read(self) -> episode_inputs.Listing:
+        """The filter as the use case takes it."""
+        return episode_inputs.Listing(
+            domain=self.domain,
+            status=None if self.status is None else frozenset(self.status),
+            source=episode_inputs.Source() if self.source is None else self.source.read(),
+            entity=self.entity,
+        )
 
 
 @strawberry.input(description="What is to be recalled.")

@@ -37,7 +37,9 @@ class Event:
         description=(
             "More of it. For NODE_STALE and PINNED_NODE_REVIEW: `from`, `to` and `depth` of the "
             "impact. For events of tasks: `taskId`, and after an error how many have failed, "
-            "`attempt`. For CHECKPOINT_COMMITTED: `executionId`, `sequence`, `stateNode`, `hash`."
+            "`attempt`. For CHECKPOINT_COMMITTED: `executionId`, `sequence`, `stateNode`, `hash`. "
+            "For EPISODES_RETIRED: `episodeIds`, at most 1,000 an event, `by` and `note`; for "
+            "EPISODES_MERGED: `episodeIds` and `axiomId`."
         )
     )
 

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import strawberry
 
-from retrograph.resolvers.episode_inputs import Source
 from retrograph.resolvers.episodes import list_episodes
 from retrograph.resolvers.recall import recall
 from retrograph.resolvers.working_memory import get_working_memory
@@ -49,14 +48,11 @@ class MemoryQuery:
         as_of: AsOf = None,
     ) -> Connection[Episode]:
         fleet = read_fleet(fleet_id)
-        chosen = filter or inputs.EpisodeFilter()
-        status = None if chosen.status is None else frozenset(chosen.status)
-        source = Source() if chosen.source is None else chosen.source.read()
-        asked = (chosen.domain, status, source)
-        cursors = ListCursors("episodes", (int,), fleet, *asked)
+        asked = (filter or inputs.EpisodeFilter()).read()
+        cursors = ListCursors("episodes", (int,), fleet, asked)
         keyset = cursors.decode(after)
         at = await info.context.at(fleet, as_of, keyset)
-        page = await info.context.call(list_episodes, fleet, *asked, first, position_of(keyset), at)
+        page = await info.context.call(list_episodes, fleet, asked, first, position_of(keyset), at)
         same_instant(keyset, page.as_of)
         return episode_connection(page, cursors, after)
 

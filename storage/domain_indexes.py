@@ -108,6 +108,7 @@ class DomainIndexes:
                 f"{count:,} episodes of this domain take about {count * size:,} bytes; recall may "
                 f"take {self.most_bytes:,}. Raise --recall-memory, or retire episodes."
             )
+        index.reserve(len(missing))
         for some in _chunks(missing):
             rows = list(indexed(s, some))
             entry.bases.update({each.id: nodes for each, nodes in rows if nodes})

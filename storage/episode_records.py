@@ -82,6 +82,8 @@ class EpisodeFilter:
     status: frozenset[EpisodeStatus] | None = None
     execution: str | None = None
     agent: str | None = None
+    entity: str | None = None
+    """A URN that they name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 import orjson
 from sqlalchemy import insert
 
+from retrograph.rules.reflection import EpisodeStatus
 from retrograph.storage.bulk import insert_rows
 from retrograph.storage.episode_records import Domain, EpisodeContent, EpisodeState, hashed
 from retrograph.storage.episodes import find_domain, uses_of
 from retrograph.storage.memory_tables import episode_domain, episode_state, episode_use
+from retrograph.storage.records import EventType
 from retrograph.storage.versions import Row, open_new, open_next
 from retrograph.storage.write import Write, take_ids
 
+_TOLD = 1_000
 _COLUMNS = (
     *("id", "tenant_id", "fleet_id", "domain_id", "stored_at", "reflection", "schema_version"),
     *("metadata", "entities", "based_on", "members", "node_id"),
@@ -55,8 +58,15 @@ def create_episodes(
     ]
     insert_rows(s.connection, s.profile, "episode", _COLUMNS, rows)
     vectors = [(id, *scope, vector) for id, (_, vector) in zip(ids, episodes, strict=True)]
-    columns = ("episode_id", "tenant_id", "fleet_id", "vector")
+    columns: tuple[str, ...] = ("episode_id", "tenant_id", "fleet_id", "vector")
     insert_rows(s.connection, s.profile, "episode_embedding", columns, vectors)
+    about = [
+        (*scope, hashed(each.urn), id)
+        for id, (content, _) in zip(ids, episodes, strict=True)
+        for each in content.entities
+    ]
+    columns = ("tenant_id", "fleet_id", "entity_hash", "episode_id")
+    insert_rows(s.connection, s.profile, "episode_entity", columns, about)
     values = {"domain_id": domain.id, **_state_row(state)}
     open_new(s, episode_state, [{"id": id, **values} for id in ids])
     return ids
@@ -66,6 +76,14 @@ def set_state(write: Write, ids: Collection[int], state: EpisodeState) -> None:
     """Gives episodes a state from this instant on."""
     values = _state_row(state)
     open_next(write.snapshot, episode_state, [{"id": id, **values} for id in ids])
+
+
+def retire(write: Write, ids: Sequence[int], by: str | None, note: str) -> None:
+    """Retires episodes, and tells of it in events of at most 1,000 ids."""
+    set_state(write, ids, EpisodeState(EpisodeStatus.RETIRED, by, note=note))
+    for start in range(0, len(ids), _TOLD):
+        told = [str(id) for id in ids[start : start + _TOLD]]
+        write.emit(EventType.EPISODES_RETIRED, episodeIds=told, by=by, note=note)
 
 
 def add_uses(write: Write, used: Mapping[int, tuple[int, int]]) -> None:

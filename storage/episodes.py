@@ -28,6 +28,7 @@ from retrograph.storage.memory_tables import (
     episode,
     episode_domain,
     episode_embedding,
+    episode_entity,
     episode_state,
     episode_use,
 )
@@ -81,10 +82,12 @@ def page_episodes(
         filter.status is not None,
         filter.execution is not None,
         filter.agent is not None,
+        filter.entity is not None,
         domain_id=filter.domain_id,
         status=sorted(map(int, filter.status or ())),
         execution_hash=hashed(filter.execution or ""),
         agent_hash=hashed(filter.agent or ""),
+        entity_hash=hashed(filter.entity or ""),
         after=MIN_ID if after is None else after,
         rows=first + 1,
     )
@@ -216,7 +219,12 @@ def _uses(frame: Frame) -> Executable:
 
 @prepared
 def _page(
-    frame: Frame, by_domain: bool, by_status: bool, by_execution: bool, by_agent: bool
+    frame: Frame,
+    by_domain: bool,
+    by_status: bool,
+    by_execution: bool,
+    by_agent: bool,
+    by_entity: bool,
 ) -> Executable:
     def build(arm: Arm) -> Select[Any]:
         joined = drive(episode, (arm.table, arm.c.id == episode.c.id))
@@ -234,10 +242,16 @@ def _page(
         for asked, name in ((by_execution, "execution_hash"), (by_agent, "agent_hash")):
             if asked:
                 chosen = chosen.where(episode.c[name] == bindparam(name))
-        return chosen
+        return chosen.where(episode.c.id.in_(_about())) if by_entity else chosen
 
     found = over_arms(frame.keyed_arms(episode_state, episode.c.id), build)
     return found.order_by("found").limit(bindparam("rows"))
+
+
+def _about() -> Select[Any]:
+    """The episodes that name an entity."""
+    named = episode_entity.c.entity_hash == bindparam("entity_hash")
+    return select(episode_entity.c.episode_id).where(*scoped(episode_entity), named)
 
 
 @prepared

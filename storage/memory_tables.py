@@ -56,6 +56,14 @@ episode_embedding = Table(
     Column("vector", LargeBinary, nullable=False),
 )
 
+episode_entity = Table(
+    "episode_entity",
+    metadata,
+    *scope_columns(),
+    Column("entity_hash", Text, primary_key=True),
+    Column("episode_id", BigInteger, primary_key=True, autoincrement=False),
+)
+
 episode_state = versioned(
     "episode_state",
     lambda: [

@@ -46,6 +46,7 @@ TABLES = {
     "episode_domain": "EpisodeDomains",
     "episode": "Episodes",
     "episode_embedding": "EpisodeEmbeddings",
+    "episode_entity": "EpisodeEntities",
     "entity_relation": "EntityRelations",
     **_VERSIONED,
     **{f"{name}_history": f"{named}History" for name, named in _VERSIONED.items()},

@@ -48,6 +48,8 @@ class EventType(IntEnum):
     CHECKPOINT_COMMITTED = 11
     RUN_REVERTED = 12
     FLEET_REWOUND = 13
+    EPISODES_RETIRED = 14
+    EPISODES_MERGED = 15
 
 
 class Direction(IntEnum):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retrograph.resolvers.episode_inputs import NewEpisode, RecallRequest, Source
+from retrograph.resolvers.episode_inputs import Listing, NewEpisode, RecallRequest
 from retrograph.resolvers.episodes import list_episodes, promote_episode, store_episode
 from retrograph.resolvers.recall import recall
 from retrograph.resolvers.retire_episodes import EpisodesRetired, Retirement, retire_episodes
@@ -53,8 +53,8 @@ class Episodes:
         found = recall(self.memory.scope, self.memory.fleet, request, at).found
         return [each.episode.id for each in found]
 
-    def all(self, at: int | None = None, **more: Any) -> list[EpisodeRecord]:
-        given: dict[str, Any] = {"domain": None, "status": None, "source": Source()}
-        return list_episodes(
-            self.memory.scope, self.memory.fleet, **{"first": 1000} | given | more, at=at
-        ).rows
+    def all(
+        self, at: int | None = None, first: int = 1000, after: int | None = None, **more: Any
+    ) -> list[EpisodeRecord]:
+        scope, fleet = self.memory.scope, self.memory.fleet
+        return list_episodes(scope, fleet, Listing(**more), first, after, at).rows

@@ -78,6 +78,10 @@ class DomainIndex:
         self._entity_counts.add([len(set(each.entities)) for each in fresh])
         self._ids.add([each.id for each in fresh])
 
+    def reserve(self, count: int) -> None:
+        """Makes room for so many more episodes at once."""
+        self.vectors.reserve(count)
+
     def take_signs(self) -> None:
         """Keeps the signs of vectors from now on, and of those that it holds."""
         if self.signs is None:

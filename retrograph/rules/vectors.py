@@ -36,9 +36,14 @@ class Vectors:
         self._blocks: list[_Block] = []
         self._starts: list[int] = []
         self._count = 0
+        self._reserved = 0
 
     def __len__(self) -> int:
         return self._count
+
+    def reserve(self, count: int) -> None:
+        """Lets the next block have room for so many rows: one product is faster than several."""
+        self._reserved = count
 
     @property
     def margin(self) -> float:
@@ -55,6 +60,7 @@ class Vectors:
         while len(rows):
             if not self._blocks or self._blocks[-1].free == 0:
                 size = min(_FIRST_BLOCK << len(self._blocks), _LARGEST_BLOCK)
+                size, self._reserved = max(size, self._reserved), 0
                 self._starts.append(self._count)
                 self._blocks.append(_Block(size, self.dimension))
             taken = self._blocks[-1].add(rows[:_CHUNK])

@@ -84,6 +84,15 @@ CREATE OR REPLACE VIEW episode_use_history AS
 SELECT * FROM episode_use FOR SYSTEM_TIME ALL
 WHERE valid_to < TIMESTAMP'2038-01-19 03:14:07' AND valid_from < valid_to;
 
+-- Which episodes name an entity.
+CREATE TABLE IF NOT EXISTS episode_entity (
+    tenant_id BIGINT NOT NULL,
+    fleet_id BIGINT NOT NULL,
+    entity_hash VARCHAR(64) NOT NULL,
+    episode_id BIGINT NOT NULL,
+    PRIMARY KEY (tenant_id, fleet_id, entity_hash, episode_id)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin;
+
 -- type: 1 caused by, 2 resolved with, 3 related to.
 CREATE TABLE IF NOT EXISTS entity_relation (
     id BIGINT NOT NULL PRIMARY KEY,

@@ -134,6 +134,16 @@ CREATE TABLE Memory.EpisodeUses (
     HISTORY_RETENTION_PERIOD = 3 YEARS
 ));
 GO
+-- Which episodes name an entity.
+CREATE TABLE Memory.EpisodeEntities (
+    TenantId BIGINT NOT NULL,
+    FleetId BIGINT NOT NULL,
+    EntityHash NVARCHAR(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    EpisodeId BIGINT NOT NULL,
+    RowToken ROWVERSION NOT NULL,
+    CONSTRAINT PK_EpisodeEntities PRIMARY KEY (TenantId, FleetId, EntityHash, EpisodeId)
+);
+GO
 -- Type: 1 caused by, 2 resolved with, 3 related to.
 CREATE TABLE Memory.EntityRelations (
     Id BIGINT NOT NULL CONSTRAINT PK_EntityRelations PRIMARY KEY,
@@ -161,6 +171,8 @@ ALTER SECURITY POLICY Memory.TenantPolicy
     ADD BLOCK PREDICATE Memory.TenantPredicate(TenantId) ON Memory.EpisodeStates,
     ADD FILTER PREDICATE Memory.TenantPredicate(TenantId) ON Memory.EpisodeUses,
     ADD BLOCK PREDICATE Memory.TenantPredicate(TenantId) ON Memory.EpisodeUses,
+    ADD FILTER PREDICATE Memory.TenantPredicate(TenantId) ON Memory.EpisodeEntities,
+    ADD BLOCK PREDICATE Memory.TenantPredicate(TenantId) ON Memory.EpisodeEntities,
     ADD FILTER PREDICATE Memory.TenantPredicate(TenantId) ON Memory.EntityRelations,
     ADD BLOCK PREDICATE Memory.TenantPredicate(TenantId) ON Memory.EntityRelations,
     ADD FILTER PREDICATE Memory.TenantPredicate(TenantId) ON Memory.EpisodeStatesHistory,

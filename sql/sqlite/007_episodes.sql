@@ -100,6 +100,15 @@ CREATE TABLE episode_use_history (
     CHECK (valid_from < valid_to)
 ) STRICT, WITHOUT ROWID;
 
+-- Which episodes name an entity.
+CREATE TABLE episode_entity (
+    tenant_id INTEGER NOT NULL,
+    fleet_id INTEGER NOT NULL,
+    entity_hash TEXT NOT NULL,
+    episode_id INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, fleet_id, entity_hash, episode_id)
+) STRICT, WITHOUT ROWID;
+
 -- type: 1 caused by, 2 resolved with, 3 related to.
 CREATE TABLE entity_relation (
     id INTEGER PRIMARY KEY,
@@ -132,6 +141,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('episode_state_history', 'episode_state_history', '100000 1 1 1'),
     ('episode_state_history', 'episode_state_closed', '100000 50000 50000 10000 5 1'),
     ('episode_use_history', 'episode_use_history', '200000 4 1 1'),
+    ('episode_entity', 'episode_entity', '200000 100000 100000 20 1'),
     ('entity_relation', 'entity_relation_by_source', '10000 5000 5000 3 1 1'),
     ('entity_relation', 'entity_relation_by_target', '10000 5000 5000 3');
 ANALYZE sqlite_schema;

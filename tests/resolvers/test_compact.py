@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+import orjson
 import pytest
 
 from retrograph.resolvers.compact import BY, Compacted, compact_fleet
 from retrograph.resolvers.episode_inputs import RecallRequest, Source
 from retrograph.resolvers.recall import recall
+from retrograph.resolvers.scope import Role, Scope
+from retrograph.resolvers.sweep import JOB, LEASE_SECONDS, Sweeper
 from retrograph.resolvers.write_uses import write_uses
 from retrograph.rules.errors import DatabaseLocked
 from retrograph.rules.reflection import EpisodeStatus
 from retrograph.rules.utility import DAY
 from retrograph.storage.episode_records import EpisodeRecord
+from retrograph.storage.outbox import page_events
+from retrograph.storage.records import EventType
 from retrograph.storage.store import Store
 from tests.clock import ManualClock
 from tests.dump import dump
@@ -127,6 +133,64 @@ def test_what_says_the_same_becomes_an_axiom(episodes: Episodes) -> None:
     assert episodes.recall([1, 0], threshold=0.9) == [apart, axiom]
     assert episodes.recall([1, 0], threshold=0.9, at=then) == [one, two, apart]
     assert compact(episodes) == [Compacted("d", (), (), (), 0)]
+
+
+def test_what_is_retired_and_merged_is_told(episodes: Episodes, shared_clock: ManualClock) -> None:
+    old = episodes.learn([0, 1])
+    shared_clock.advance(61 * DAY)
+    one, two, three = (episodes.learn([1, 0]) for _ in range(3))
+    assert told(episodes) == []
+    compact(episodes, dry_run=True)
+    assert told(episodes) == []
+    (done,) = compact(episodes)
+    episodes.retire(*done.axioms, by="ann", reason="wrong")
+    merged = {"episodeIds": [str(each) for each in (one, two, three)]}
+    note = "unused for 60 days, and worth less than 0.25"
+    assert told(episodes) == [
+        (EventType.EPISODES_RETIRED, {"episodeIds": [str(old)], "by": BY, "note": note}),
+        (EventType.EPISODES_MERGED, merged | {"axiomId": str(done.axioms[0])}),
+        (
+            EventType.EPISODES_RETIRED,
+            {"episodeIds": [str(done.axioms[0])], "by": "ann", "note": "wrong"},
+        ),
+    ]
+    compact(episodes)
+    assert len(told(episodes)) == 3
+
+
+def told(episodes: Episodes) -> list[tuple[EventType, Any]]:
+    """The events of the fleet, with their details."""
+    kinds = frozenset({EventType.EPISODES_RETIRED, EventType.EPISODES_MERGED})
+    with episodes.memory.scope.snapshot(episodes.memory.fleet) as s:
+        rows = page_events(s, kinds, None, 100).rows
+    return [(each.type, orjson.loads(each.detail or "")) for each in rows]
+
+
+def test_sweepers_compact_when_it_is_time(store: Store, clock: ManualClock) -> None:
+    """One turn among all, and also where another process takes over the lead."""
+    store.write_all(2, [1], lambda _: None)
+    both = [Episodes(Memory(Scope(store, each, None, frozenset(Role)))) for each in (1, 2)]
+    old = [each.learn([1]) for each in both]
+
+    def active() -> list[list[int]]:
+        return [each.recall([1]) for each in both]
+
+    clock.advance(61 * DAY)
+    Sweeper(store).step()
+    first, second = (Sweeper(store, None, 3_600) for _ in range(2))
+    assert active() == [[old[0]], [old[1]]]
+    store.lead(JOB, "nobody", 0)
+    clock.advance(LEASE_SECONDS * 1_000_000)
+    assert first.step() is not None
+    assert active() == [[], []]
+    late = [each.learn([2]) for each in both]
+    again = [each.learn([2]) for each in both]
+    clock.advance(LEASE_SECONDS * 1_000_000)
+    assert second.step() is not None
+    assert active() == [[one, two] for one, two in zip(late, again, strict=True)]
+    clock.advance(3_600_000_000)
+    assert second.step() is not None
+    assert [len(each) for each in active()] == [1, 1]
 
 
 def test_an_axiom_goes_with_a_member_that_was_poisoned(episodes: Episodes) -> None:

@@ -113,9 +113,9 @@ def test_nothing_is_promoted_twice_or_out_of_retirement(episodes: Episodes) -> N
 
 def test_lists_are_narrowed_down_and_paged(episodes: Episodes) -> None:
     ids = [
-        episodes.store([1], execution="a", agent="x").id,
+        episodes.store([1], "Acme", "CRM", execution="a", agent="x").id,
         episodes.store([1], domain="e", execution="a ", agent="x").id,
-        episodes.learn([1], execution="a", agent="y"),
+        episodes.learn([1], "acme", execution="a", agent="y"),
     ]
     shown = {
         "all": episodes.all(),
@@ -125,11 +125,14 @@ def test_lists_are_narrowed_down_and_paged(episodes: Episodes) -> None:
         "execution": episodes.all(source=Source(execution="a")),
         "agent": episodes.all(source=Source(agent="x")),
         "both": episodes.all(source=Source("a", "x")),
+        "entity": episodes.all(entity="ACME"),
+        "urn": episodes.all(entity="urn:tenant:1:entity:crm", domain="d"),
+        "nothing": episodes.all(entity="ac"),
         "page": episodes.all(first=1, after=ids[0]),
     }
     assert {name: [ids.index(each.id) for each in rows] for name, rows in shown.items()} == {
         "all": [0, 1, 2], "domain": [0, 2], "unknown": [], "active": [2], "execution": [0, 2],
-        "agent": [0, 1], "both": [0], "page": [1],
+        "agent": [0, 1], "both": [0], "entity": [0, 2], "urn": [0], "nothing": [], "page": [1],
     }  # fmt: skip
 
 

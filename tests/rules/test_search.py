@@ -104,6 +104,18 @@ def test_many_rows_over_several_blocks_are_found_as_one_by_one(spread: float) ->
         assert shown(found) == shown(wanted)
 
 
+def test_room_that_is_reserved_is_one_block() -> None:
+    rows, found = clustered(3_000, 24, 40, 0.3), []
+    for reserved in (0, 3_000):
+        held = vectors.Vectors(24)
+        held.reserve(reserved)
+        held.add(rows[:2_900])
+        held.add(rows[2_900:])
+        found.append((len(held._blocks), held.near(rows[5], 3_000)))
+    assert [blocks for blocks, _ in found] == [2, 1]
+    assert np.allclose(found[0][1], found[1][1], atol=1e-6)
+
+
 def test_few_eligible_rows_among_many_are_found_as_well() -> None:
     rows = clustered(3_000, 24, 40, 0.3)
     eligible = np.zeros(len(rows), np.bool_)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from base64 import b64encode
+from math import inf, nan
 from typing import Any
 
 import pytest
@@ -36,6 +37,11 @@ LIST = """query ($filter: EpisodeFilter, $first: Int, $after: String) {
   episodes(fleetId: 1, filter: $filter, first: $first, after: $after) {
     nodes { id status basedOn { key } fallen { key validity staleness { run { reason } } } }
     pageInfo { hasNextPage endCursor } } }"""
+
+
+def floats(*numbers: float) -> str:
+    """Base64 of float32 numbers, as no list of JSON can say them."""
+    return b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
 
 
 def act(served: Served, mutation: str, **given: Any) -> Any:
@@ -134,6 +140,17 @@ def test_entities_are_related(served: Served) -> None:
     ("mutation", "given", "answer"),
     [
         (STORE, {"embedding": [1]}, ("InvalidInput", "WRONG_DIMENSION", "embedding")),
+        (STORE, {"embedding": [0, 0]}, ("InvalidInput", "BAD_USER_INPUT", "embedding")),
+        (STORE, {"embedding": [1e39, 0]}, ("InvalidInput", "BAD_USER_INPUT", "embedding")),
+        (STORE, {"embedding": floats(nan, 0)}, ("InvalidInput", "BAD_USER_INPUT", "embedding")),
+        (STORE, {"embedding": floats(inf, 0)}, ("InvalidInput", "BAD_USER_INPUT", "embedding")),
+        (STORE, {"embedding": "AAAA"}, ("InvalidInput", "BAD_USER_INPUT", "embedding")),
+        (STORE, {"embedding": [1] * 4_097}, ("InvalidInput", "BAD_USER_INPUT", "embedding")),
+        (STORE, {"domain": ""}, ("InvalidInput", "BAD_USER_INPUT", "domain")),
+        (STORE, {"domain": " "}, ("InvalidInput", "BAD_USER_INPUT", "domain")),
+        (STORE, {"metadata": [1]}, ("InvalidInput", "BAD_USER_INPUT", "metadata")),
+        (STORE, {"entities": [{"name": "urn:tenant:2:entity:a"}]},
+         ("InvalidInput", "BAD_USER_INPUT", "entities")),
         (STORE, {"schemaVersion": "2"},
          ("InvalidInput", "UNKNOWN_SCHEMA_VERSION", "schemaVersion")),
         (STORE, {"reflection": "x" * 65_536}, ("InvalidInput", "PAYLOAD_TOO_LARGE", "reflection")),
@@ -141,6 +158,8 @@ def test_entities_are_related(served: Served) -> None:
         (PROMOTE, {"id": "1", "by": "ci", "terminalStatus": "FAILED"},
          ("PromotionRefused", "PROMOTION_REFUSED", "terminalStatus")),
         (PROMOTE, {"id": "9", "by": "ci"}, ("NotFound", "NOT_FOUND", "id")),
+        (PROMOTE, {"id": "1", "by": " ", "terminalStatus": "SUCCEEDED"},
+         ("InvalidInput", "BAD_USER_INPUT", "by")),
         (RETIRE, {"ids": ["9"], "reason": "r"}, ("NotFound", "NOT_FOUND", "ids")),
         (RETIRE, {"reason": "r"}, ("InvalidInput", "BAD_USER_INPUT", None)),
         (RELATE, {"relations": []}, ("InvalidInput", "BAD_USER_INPUT", "relations")),
@@ -156,13 +175,31 @@ def test_refusals_say_what_to_do(
     assert (told["__typename"], told["code"], where) == answer
 
 
+@pytest.mark.parametrize(
+    "reflection",
+    [
+        LEARNED | {"trigger": "x" * 20_001}, LEARNED | {"resolution": " "}, {"trigger": "a"},
+        LEARNED | {"more": 1}, ["a"], "text", 1, LEARNED | {"context": []},
+    ],
+)  # fmt: skip
+def test_what_breaks_its_schema_stays_in_quarantine(served: Served, reflection: Any) -> None:
+    id = store_one(served, reflection=reflection)["episode"]["id"]
+    for more in ({"terminalStatus": "SUCCEEDED"}, {}):
+        told = act(served, PROMOTE, id=id, by="ci", **more)
+        assert (told["__typename"], told["code"]) == ("PromotionRefused", "PROMOTION_REFUSED")
+    assert served.ask(RECALL, input={"domain": "d", "embedding": [1, 0]}).data == {"recall": []}
+
+
 def test_what_can_not_be_recalled_has_a_code(served: Served) -> None:
     store_one(served)
     for more, code in (
         ({"embedding": [1]}, "WRONG_DIMENSION"), ({"embedding": [0, 0]}, "BAD_USER_INPUT"),
         ({"domain": ""}, "BAD_USER_INPUT"), ({"hops": 9}, "BAD_USER_INPUT"),
+        ({"embedding": floats(nan, 1)}, "BAD_USER_INPUT"), ({"topK": 0}, "BAD_USER_INPUT"),
+        ({"embedding": floats(1, inf)}, "BAD_USER_INPUT"), ({"threshold": 2}, "BAD_USER_INPUT"),
+        ({"metadata": {"a": {}}}, "BAD_USER_INPUT"), ({"about": [" "]}, "BAD_USER_INPUT"),
     ):  # fmt: skip
-        asked = {"domain": "d", "embedding": [1, 0]} | more
+        asked: dict[str, Any] = {"domain": "d", "embedding": [1, 0]} | more
         assert served.ask(RECALL, input=asked).code == code
 
 

@@ -67,6 +67,10 @@ READS: dict[str, tuple[Callable[[Snapshot], object], str]] = {
         lambda s: episodes.page_episodes(s, EpisodeFilter(execution="a"), 5, None),
         "episode_by_execution (tenant_id=? AND fleet_id=? AND execution_hash=?",
     ),
+    "about an entity": (
+        lambda s: episodes.page_episodes(s, EpisodeFilter(entity="a"), 5, None),
+        "episode_entity USING PRIMARY KEY (tenant_id=? AND fleet_id=? AND entity_hash=?",
+    ),
     "active": (
         lambda s: episodes.active_in(s, 1),
         "episode_state_by_change (tenant_id=? AND fleet_id=? AND domain_id=?",

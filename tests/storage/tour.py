@@ -303,7 +303,7 @@ def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope],
         ),
         "episodes": lambda s: Episodes(Memory(s, fleet)).all(at),
         "episodes by all": lambda s: Episodes(Memory(s, fleet)).all(
-            at, domain="d", status=frozenset(EpisodeStatus), source=Source("x", "eve")
+            at, domain="d", status=frozenset(EpisodeStatus), source=Source("x", "eve"), entity="a"
         ),
         "recall": lambda s: recall(s, fleet, RecallRequest("d", [1, 0], ["a"]), at),
         "working memory": lambda s: get_working_memory(s, fleet, "session", at),
