@@ -79,9 +79,8 @@ def create_app(  # noqa: PLR0913 (what an application is put together of)
     fleet, in every role: keep it to this machine. With `loopback_only` it answers only to the
     machine's own names, and sockets only to its own pages and those of the origins in `http`.
     `protection` limits each operation. Every `sweep_seconds` (None: never) it does what time brings
-    by itself, if no other process does, by the rule of `retention`, too, and every
-    `compact_seconds` it compacts episodes. `upcasters` bring payloads up to date. Other processes'
-    commits are heard of through the Redis at `redis`, or by polling.
+    by itself, if no other process does, with `retention` and `compact_seconds`. `upcasters` bring
+    payloads up to date. Other processes' commits are heard of through `redis`, or by polling.
     """
     schema, trusted = make_schema(), is_loopback if loopback_only else _nobody
     streams = OpenStreams(stream_limits.streams)
