@@ -12,7 +12,7 @@ from retrograph.rules.errors import InvalidInput
 from retrograph.rules.limits import check_text
 from retrograph.storage.chains import Signed, anchors_of, cast_anchor, count_up_to, last_older
 from retrograph.storage.checkpoint_records import CheckpointRecord
-from retrograph.storage.checkpoints import checkpoint_at
+from retrograph.storage.checkpoints import checkpoint_at, damaged
 from retrograph.storage.erasures import stored_checkpoint_of
 from retrograph.storage.executions import end_execution
 from retrograph.storage.write import Write
@@ -54,7 +54,7 @@ class Deleted:
 def retain_checkpoints(scope: Scope, fleet_id: int, retention: Retention) -> Retained:
     """Removes old checkpoints for good, and leaves an anchor from which the chain goes on.
 
-    Raises `InvalidInput` and `NotFound`.
+    Raises `InvalidInput`, `NotFound`, and `CheckpointDamaged` where the last one to go isn't sound.
     """
     check_names(executionId=retention.execution_id, by=retention.by)
     check_text(retention.reason, ("input", "reason"))
@@ -105,8 +105,8 @@ def _anchor(
     s, key = write.snapshot, retention.execution_id
     gone = stored_checkpoint_of(s, number, key, last)
     first = stored_checkpoint_of(s, number, key, 1)
-    assert gone is not None  # noqa: S101 (it was counted)
-    assert gone.link is not None  # noqa: S101 (it is sound)
+    if gone is None or gone.link is None:
+        raise damaged(key, last)  # others were counted, but its hash is what the chain goes on from
     before, sealed = anchors[-1] if anchors else (None, None)
     oldest = gone.link if first is None or first.link is None else first.link
     began = before.began_at if before is not None else oldest.committed_at

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from retrograph.resolvers.retain_checkpoints import Retention, retain_checkpoints
 from retrograph.resolvers.scope import Scope
+from retrograph.rules.checkpoint_errors import CheckpointDamaged
 from retrograph.rules.errors import NotFound
 from retrograph.storage.chains import last_older
 from retrograph.storage.executions import execution_spans
@@ -31,11 +32,12 @@ class RetentionRule:
 
 @dataclass(frozen=True, slots=True)
 class RetainedExecution:
-    """How many checkpoints of an execution went, or would."""
+    """How many checkpoints of an execution went, or would; none where `fault` tells of damage."""
 
     fleet_id: int
     execution_id: str
     removed: int
+    fault: CheckpointDamaged | None = None
 
 
 def retain_fleet(
@@ -43,7 +45,8 @@ def retain_fleet(
 ) -> Iterator[RetainedExecution]:
     """Applies a rule to the executions of a fleet, each in a transaction of its own.
 
-    Those with nothing to remove are only looked at.  Raises `InvalidInput` and `NotFound`.
+    Those with nothing to remove are only looked at.  One that is damaged stops no other.  Raises
+    `InvalidInput` and `NotFound`.
     """
     older = None if rule.max_age is None else scope.store.now() - rule.max_age
     after: int | None = None
@@ -57,9 +60,9 @@ def retain_fleet(
                 and (older is None or last_older(s, span.id, older))
             ]
         for name in due:
-            removed = _retain(scope, fleet_id, rule, name, older, dry_run=dry_run)
-            if removed:
-                yield RetainedExecution(fleet_id, name, removed)
+            done = _retain(scope, fleet_id, rule, name, older, dry_run=dry_run)
+            if done.removed or done.fault:
+                yield done
         if len(spans) < PAGE:
             return
         after = spans[-1].id
@@ -67,9 +70,12 @@ def retain_fleet(
 
 def _retain(
     scope: Scope, fleet_id: int, rule: RetentionRule, name: str, older: int | None, *, dry_run: bool
-) -> int:
+) -> RetainedExecution:
     retention = Retention(name, rule.by, rule.reason, rule.keep_last, older, dry_run)
     try:
-        return retain_checkpoints(scope, fleet_id, retention).removed
+        done = retain_checkpoints(scope, fleet_id, retention)
     except NotFound:  # it was deleted meanwhile
-        return 0
+        return RetainedExecution(fleet_id, name, 0)
+    except CheckpointDamaged as fault:
+        return RetainedExecution(fleet_id, name, 0, fault)
+    return RetainedExecution(fleet_id, name, done.removed)

@@ -40,6 +40,8 @@ JOB = "sweep"
 COMPACTION = "compact"
 _SECOND = 1_000_000
 
+_UNRETAINED = "nothing was removed of an execution in fleet %s of tenant %s: %s"
+
 _log = logging.getLogger(__name__)
 
 
@@ -153,6 +155,8 @@ def _guarded(scope: Scope, fleet_id: int, rule: RetentionRule | None) -> Swept:
         swept = sweep_fleet(scope, fleet_id)
         for each in retain_fleet(scope, fleet_id, rule) if rule is not None else ():
             swept += Swept(removed=each.removed)
+            if each.fault is not None:
+                _log.error(_UNRETAINED, fleet_id, scope.tenant_id, each.fault.message)
         return swept
     except StorageError:
         _log.exception("sweeping fleet %s of tenant %s failed", fleet_id, scope.tenant_id)

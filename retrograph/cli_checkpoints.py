@@ -47,10 +47,15 @@ def retain(settings: Settings, by: str, reason: str, dry_run: bool) -> None:
         raise ConfigurationError(
             "Say what stays: --keep-checkpoints COUNT, --keep-checkpoints-days DAYS, or both."
         )
-    rule, count = replace(rule, by=by, reason=reason), 0
+    rule, count, failed = replace(rule, by=by, reason=reason), 0, 0
     with open_scope(settings) as scope:
         for fleet_id in scope.held_fleets():
             for each in retain_fleet(scope, fleet_id, rule, dry_run=dry_run):
                 count += each.removed
-                click.echo(f"Fleet {fleet_id}, {each.execution_id!r}: {each.removed:,}")
+                fault = each.fault
+                failed += fault is not None
+                told = f"[{fault.code}] {fault.message}" if fault else f"{each.removed:,}"
+                click.echo(f"Fleet {fleet_id}, {each.execution_id!r}: {told}")
     click.echo(f"{count:,} checkpoints {'would go' if dry_run else 'went'}.")
+    if failed:
+        click.get_current_context().exit(1)

@@ -46,6 +46,8 @@ def append_checkpoint(
 ) -> CheckpointRecord:
     """Commits a checkpoint behind the head of the execution called `key`."""
     s = write.snapshot
+    if head.sequence >= MAX_ID:  # no chain of commits has come so far
+        raise damaged(key, head.sequence)
     link = Link(
         s.tenant_id, s.fleet_id, key, new.session_id, head.sequence + 1, new.state_node,
         new.schema_version, new.payload, new.idempotency_token, new.based_on, write.instant,

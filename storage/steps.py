@@ -14,6 +14,7 @@ from sqlalchemy.types import Text
 
 from retrograph.rules.checkpoint_errors import CheckpointDamaged
 from retrograph.rules.ledger import Entry, StoredEntry, entry_hash, is_whole, result_hash
+from retrograph.rules.limits import MAX_ID
 from retrograph.storage.aside import out_of_order
 from retrograph.storage.checkpoint_records import StepRecord, StepReport, StepStatus
 from retrograph.storage.executions import execution_called
@@ -123,6 +124,8 @@ def _next_entry(
 ) -> tuple[int, str | None, str]:
     """The number of the next entry of a ledger, the hash before it, and its own."""
     s, last = write.snapshot, last_entry(write.snapshot, execution)
+    if last.sequence >= MAX_ID:  # no ledger of reports has come so far
+        raise damaged_step(name, report.key)
     result = None if report.result is None else report.result.encode()
     number, previous = last.sequence + 1, last.hash or None
     entry = Entry(

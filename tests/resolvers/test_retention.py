@@ -6,12 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from retrograph.resolvers.retain_checkpoints import Retention, retain_checkpoints
 from retrograph.resolvers.retention import PAGE, RetentionRule, retain_fleet
 from retrograph.resolvers.scope import Scope
 from retrograph.resolvers.sweep import RETENTION_EVERY, Sweeper
 from retrograph.resolvers.verify_checkpoints import verify_checkpoints
+from retrograph.rules.checkpoint_errors import CheckpointDamaged
+from retrograph.storage.tables import checkpoint
 from tests.clock import ManualClock
 from tests.executions import Execution
+from tests.tampering import cut, put, rows_of
 
 DAY = 86_400 * 1_000_000
 
@@ -90,3 +94,26 @@ def test_the_sweeper_applies_its_rule_every_hour(scope: Scope, clock: ManualCloc
     done = plain.step()
     assert done is not None
     assert done.removed == 0
+
+
+@pytest.mark.parametrize("how", ["cut", "altered"])
+def test_a_damaged_execution_is_named_and_stops_no_other(
+    scope: Scope, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = Execution(scope)
+    run.grow(3)
+    other = replace(run, name="other")
+    second = next(row for row in rows_of(run, checkpoint) if row["sequence"] == 2)
+    other.grow(3)
+    if how == "cut":
+        cut(run, checkpoint, second)
+    else:
+        put(run, checkpoint, {"state_node": "forged"}, second)
+    with pytest.raises(CheckpointDamaged):
+        retain_checkpoints(run.scope, run.fleet, Retention(run.name, "me", "old"))
+    done = list(retain_fleet(run.scope, run.fleet, RetentionRule(), dry_run=False))
+    assert [(each.execution_id, each.removed) for each in done] == [("run", 0), ("other", 2)]
+    assert [each.fault is None for each in done] == [False, True]
+    assert other.sequences() == [3]
+    Sweeper(run.scope.store, RetentionRule()).step()
+    assert "nothing was removed of an execution" in caplog.text

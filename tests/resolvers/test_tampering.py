@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from sqlalchemy import Table
 from retrograph.resolvers.record_step import Step, record_step
 from retrograph.resolvers.retain_checkpoints import Retention, retain_checkpoints
 from retrograph.rules.chain import Head
+from retrograph.rules.checkpoint_errors import CheckpointDamaged
+from retrograph.rules.limits import MAX_ID
 from retrograph.storage.checkpoint_records import StepStatus
 from retrograph.storage.payload_codec import DEFLATED_FROM
 from retrograph.storage.tables import checkpoint, checkpoint_anchor, execution, execution_step
@@ -70,3 +73,18 @@ def test_every_byte_of_every_row_counts(run: Execution, payload: Any, most: int)
                     tried += 1
     assert faults(run, *heads) == [None, None]
     assert tried > 100
+
+
+def test_nothing_goes_on_behind_the_last_place_of_all(run: Execution) -> None:
+    run.grow(2)
+    pay = Step(run.name, "pay", StepStatus.STARTED)
+    record_step(run.scope, run.fleet, pay)
+    for table, place in ((checkpoint, "sequence"), (execution_step, "ordinal")):
+        put(run, table, {place: MAX_ID}, rows_of(run, table)[-1])
+    with pytest.raises(CheckpointDamaged):
+        run.commit(MAX_ID, "next", payload=1)
+    with pytest.raises(CheckpointDamaged):
+        record_step(run.scope, run.fleet, replace(pay, key="ship", sequence=1))
+    with pytest.raises(CheckpointDamaged):
+        retain_checkpoints(run.scope, run.fleet, Retention(run.name, "me", "old", 1))
+    assert faults(run) == [(2, "MISSING"), (1, "MISSING")]
