@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 
 from starlette.applications import Starlette
@@ -16,7 +17,8 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from retrograph.metrics import CONTENT_TYPE, exposition
+from retrograph.metrics import CONTENT_TYPE, Metrics, Streams
+from retrograph.relaying import Relaying
 from retrograph.resolvers.retention import RetentionRule
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.sweep import Sweeper
@@ -72,6 +74,7 @@ def create_app(  # noqa: PLR0913 (what an application is put together of)
     upcasters: Upcasters = NO_UPCASTERS,
     redis: str | None = None,
     retention: RetentionRule | None = None,
+    relaying: Relaying | None = None,
 ) -> Starlette:
     """The application over an open store, which stays the caller's to close.
 
@@ -80,7 +83,7 @@ def create_app(  # noqa: PLR0913 (what an application is put together of)
     machine's own names, and sockets only to its own pages and those of the origins in `http`.
     `protection` limits each operation. Every `sweep_seconds` (None: never) it does what time brings
     by itself, if no other process does, with `retention` and `compact_seconds`. `upcasters` bring
-    payloads up to date. Other processes' commits are heard of through `redis`, or by polling.
+    payloads up to date. `redis` tells of others' commits, else polling; `relaying` relays events.
     """
     schema, trusted = make_schema(), is_loopback if loopback_only else _nobody
     streams = OpenStreams(stream_limits.streams)
@@ -93,7 +96,7 @@ def create_app(  # noqa: PLR0913 (what an application is put together of)
         routes=routes,
         middleware=make_middleware(http, trusted if loopback_only else None),
         exception_handlers={HTTPException: refuse_route},
-        lifespan=lambda app: _lifespan(app, store, stream_limits, sweeping, redis),
+        lifespan=lambda app: _lifespan(app, store, stream_limits, sweeping, redis, relaying),
     )
     app.state.sockets, app.state.streams = sockets, streams
     app.router.redirect_slashes = False  # routes are exact: a redirected POST loses its body
@@ -148,9 +151,20 @@ def _of_monitors(store: Store, tenant_id: int) -> list[BaseRoute]:
 
 
 def _metrics(store: Store) -> Route:
+    kept = Metrics(store)
+
     async def metrics(request: Request) -> Response:
+        state = request.app.state
+        relaying: Relaying | None = state.relaying
+        streams = Streams(
+            subscriptions=state.streams.count("subscriptions"),
+            feeds=len(state.feeds),
+            followers=state.feeds.followers,
+            told=state.feeds.told,
+            dispatched=0 if relaying is None else relaying.delivered,
+        )
         try:
-            told = await _in_worker(request.app, exposition, store)
+            told = await _in_worker(request.app, kept.exposition, streams)
         except StorageError as error:
             return error_response(Refused(503, error.message, error.code))
         return Response(told, headers={"content-type": CONTENT_TYPE})
@@ -165,16 +179,18 @@ async def _lifespan(
     limits: StreamLimits,
     sweeping: Sweeping,
     redis: str | None,
+    relaying: Relaying | None,
 ) -> AsyncIterator[None]:
     workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="retrograph-worker")
     app.state.workers, app.state.bell = workers, Bell(store.listen)
+    app.state.relaying = relaying
     app.state.feeds = Feeds(make_schema().stream, app.state.bell, limits.lag)
     chores = [asyncio.create_task(_poll(app, store)), asyncio.create_task(_keep(app, store))]
     seconds, rule, between = sweeping
     if seconds is not None:
         chores.append(asyncio.create_task(_sweep(app, Sweeper(store, rule, between), seconds)))
     try:
-        async with _nudged(app, store, redis):
+        async with _relayed(store, relaying), _nudged(app, store, redis):
             yield
     finally:
         await drain(app)
@@ -192,13 +208,37 @@ async def _nudged(app: Starlette, store: Store, redis: str | None) -> AsyncItera
         yield
         return
     bell: Bell = app.state.bell
-    nudges = Nudges(redis, lambda tenant_id, fleet_id: bell.ring(tenant_id, fleet_id, 0))
+    relaying: Relaying | None = app.state.relaying
+
+    def heard(tenant_id: int, fleet_id: int) -> None:
+        bell.ring(tenant_id, fleet_id, 0)
+        if relaying is not None:
+            relaying.wake()
+
+    nudges = Nudges(redis, heard)
     app.state.nudges, unlisten = nudges, store.listen(nudges.tell)
     try:
         yield
     finally:
         unlisten()
         await asyncio.to_thread(nudges.close)
+
+
+@asynccontextmanager
+async def _relayed(store: Store, relaying: Relaying | None) -> AsyncIterator[None]:
+    """Relays in a thread of its own, woken by commits."""
+    if relaying is None:
+        yield
+        return
+    unlisten = store.listen(relaying.wake)
+    thread = Thread(target=relaying.run, name="retrograph-relay")
+    thread.start()
+    try:
+        yield
+    finally:
+        unlisten()
+        relaying.close()
+        await asyncio.to_thread(thread.join)
 
 
 async def drain(app: Starlette) -> None:
@@ -219,7 +259,8 @@ async def _poll(app: Starlette, store: Store) -> None:
         await asyncio.sleep(POLL_SECONDS)
         app.state.bell.expire(store.now())
         app.state.sockets.expire()
-        if app.state.bell.heard:
+        relaying: Relaying | None = app.state.relaying
+        if app.state.bell.heard or relaying is not None:
             try:
                 news = await _in_worker(app, store.poll)
             except StorageError:
@@ -227,6 +268,8 @@ async def _poll(app: Starlette, store: Store) -> None:
                 news = False
             if news:
                 app.state.bell.ring_all()
+                if relaying is not None:
+                    relaying.wake()
 
 
 async def _keep(app: Starlette, store: Store) -> None:

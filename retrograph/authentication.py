@@ -17,6 +17,8 @@ from retrograph.settings import Settings
 
 MAX_SECRET_BYTES = 65_536
 """More of a file can't be meant for a secret."""
+LEAST_SECRET_BYTES = 32
+"""Less is too weak for HMAC-SHA-256."""
 
 
 def make_identify(settings: Settings) -> Identify | None:
@@ -77,12 +79,28 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
+def webhook_secret(settings: Settings) -> bytes:
+    """What signs what a webhook is sent; raises `ConfigurationError` if it is missing or weak."""
+    secret = _read(settings.webhook_secret, settings.webhook_secret_file, "--webhook-secret-file")
+    found = secret.encode("utf-8", "surrogateescape")
+    if len(found) < LEAST_SECRET_BYTES:
+        raise ConfigurationError(
+            f"The webhook's secret has less than {LEAST_SECRET_BYTES} bytes; make one of random "
+            "bytes, with `openssl rand -hex 32` for instance."
+        )
+    return found
+
+
 def _secret(settings: Settings) -> str:
-    if settings.jwt_secret is not None:
-        return settings.jwt_secret
-    if settings.jwt_secret_file is None:
-        raise ConfigurationError("Name the secret that signs tokens with --jwt-secret-file.")
-    file = Path(settings.jwt_secret_file)
+    return _read(settings.jwt_secret, settings.jwt_secret_file, "--jwt-secret-file")
+
+
+def _read(given: str | None, named: str | None, flag: str) -> str:
+    if given is not None:
+        return given
+    if named is None:
+        raise ConfigurationError(f"Name the secret to sign with by {flag}.")
+    file = Path(named)
     try:
         with file.open("rb") as source:
             return source.read(MAX_SECRET_BYTES).decode("utf-8", "surrogateescape").strip()

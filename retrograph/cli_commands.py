@@ -29,6 +29,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "tail": ("cli_watch", "tail"),
     "sweep": ("cli_sweep", "sweep"),
     "compact": ("cli_compact", "compact"),
+    "relay": ("cli_relay", "relay"),
     "worker": ("cli_worker", "worker"),
     "demo-judge": ("cli_judge", "demo_judge"),
     "checkpoints": ("cli_checkpoints", "checkpoints"),

@@ -18,6 +18,7 @@ from retrograph.authentication import make_identify, make_secret, make_token, wi
 from retrograph.cli_demo_judge import judging
 from retrograph.cli_log import configure_logging
 from retrograph.cli_options import database_file, open_scope, retention_rule, takes_settings
+from retrograph.cli_relay import redis_relaying
 from retrograph.resolvers.demo import CORRECTION, FLEET, fill_with_demo, make_demo
 from retrograph.resolvers.runs import list_runs
 from retrograph.resolvers.scope import Role, Scope
@@ -207,6 +208,7 @@ def _run(
         compact_seconds=settings.compact_every or None,
         upcasters=scope.upcasters,
         redis=settings.redis,
+        relaying=redis_relaying(scope.store, settings),
     )
     server = Server(app, limits, receive_seconds=settings.receive_timeout, log_config=None)
     # The server ends well on this signal, then raises it anew: by then, it only ends the process.

@@ -5,22 +5,21 @@ from __future__ import annotations
 import time
 
 import click
-import orjson
 
 from retrograph.cli_options import open_scope, takes_settings
 from retrograph.cli_output import standard_output
+from retrograph.resolvers.event_objects import event_objects
 from retrograph.resolvers.events import list_events
 from retrograph.resolvers.inputs import Invalidation
 from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.nodes import load_known
 from retrograph.resolvers.runs import impact_paths, list_impacts
 from retrograph.resolvers.scope import Scope
-from retrograph.rules.cursor import decode_event_cursor, encode_event_cursor
-from retrograph.rules.instant import format_instant
+from retrograph.rules.cursor import decode_event_cursor
 from retrograph.rules.limits import MAX_FIRST, MAX_ID, check_first
 from retrograph.rules.validity import Validity, is_healthy
 from retrograph.settings import Settings
-from retrograph.storage.records import EventRecord, NodeRecord, NodeRef, Page, RunRecord
+from retrograph.storage.records import EventRecord, NodeRef, Page, RunRecord
 
 POLL_SECONDS = 0.2
 """How often it is asked whether another process has committed."""
@@ -91,31 +90,15 @@ def _print_events(
 ) -> tuple[tuple[int, int] | None, bool]:
     """Prints a page; returns where to go on, and whether that was the last one."""
     page = list_events(scope, fleet_id, None, after, MAX_FIRST)
-    ids = {event.node_id for event in page.rows if event.node_id is not None}
-    nodes = load_known(scope, fleet_id, page.as_of, ids)
     out = standard_output()
-    for event in page.rows:
-        out.write(_event_line(event, nodes))
+    for event in event_objects(scope, fleet_id, page.as_of, page.rows):
+        out.write(event + b"\n")
     out.flush()
     return _end_of(page) or after, not page.has_next
 
 
 def _end_of(page: Page[EventRecord]) -> tuple[int, int] | None:
     return (page.rows[-1].at, page.rows[-1].ordinal) if page.rows else None
-
-
-def _event_line(event: EventRecord, nodes: dict[int, NodeRecord]) -> bytes:
-    node = None if event.node_id is None else nodes.get(event.node_id)
-    told = {
-        "cursor": encode_event_cursor(event.at, event.ordinal),
-        "type": event.type.name,
-        "at": format_instant(event.at),
-        "fleetId": str(event.fleet_id),
-        "node": node and {"id": str(node.id), "key": node.key},
-        "runId": None if event.run_id is None else str(event.run_id),
-        "detail": None if event.detail is None else orjson.Fragment(event.detail),
-    }
-    return orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _impact_lines(scope: Scope, run: RunRecord, first: int) -> list[str]:

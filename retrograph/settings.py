@@ -28,6 +28,7 @@ MAX_MAX_COST = 10**9
 MAX_RECALL_MEMORY = 10**12 - 1
 MAX_COMPACTION = 31 * 86_400
 """Seconds between two compactions."""
+MAX_LENGTH = 10**9
 MAX_LEEWAY = 300
 """Seconds that the clock of whoever issues tokens may differ by."""
 
@@ -57,7 +58,10 @@ class Settings:
     caller has at most `caller_streams` subscriptions open, and as many WebSockets.
     What time brings is swept for every `sweep_every` seconds; 0: by others. Who
     sweeps compacts episodes every `compact_every` seconds; 0: nobody. Processes on one database
-    hear of each other's commits at once through the Redis at `redis`. `upcasters` names a
+    hear of each other's commits at once through the Redis at `redis`. With `redis_streams`
+    `on` one of them publishes every event there, to streams of about `redis_stream_length` entries
+    (0: all). A relay posts events to the URL `webhook`, signed with `webhook_secret` or the text of
+    `webhook_secret_file`. `upcasters` names a
     module with functions that bring old payloads of checkpoints to their current versions. A
     checkpoint that is committed, or the result of a step, has at most `checkpoint_bytes`. The last
     `keep_checkpoints` of each execution stay, and those of the last `keep_checkpoints_days`; 0 for
@@ -89,6 +93,11 @@ class Settings:
     sweep_every: int = 10
     compact_every: int = 86_400
     redis: str | None = field(default=None, repr=False)
+    redis_streams: str = "off"
+    redis_stream_length: int = 100_000
+    webhook: str | None = field(default=None, repr=False)
+    webhook_secret: str | None = field(default=None, repr=False)
+    webhook_secret_file: str | None = None
     introspection: str = "on"
     persisted_documents: str | None = None
     upcasters: str | None = None
@@ -232,6 +241,19 @@ def _redis(text: str, origin: str) -> str:
     return text
 
 
+def _length(text: str, origin: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text[:12]) <= MAX_LENGTH):
+        raise ConfigurationError(f"{origin} is no number of entries from 0 to {MAX_LENGTH:,}.")
+    return int(text)
+
+
+def _webhook(text: str, origin: str) -> str:
+    """A URL whose answers nobody can forge on their way."""
+    if "://" in text:
+        return _place(text, origin)
+    raise ConfigurationError(f"{origin} must be an https:// URL.")
+
+
 def _seconds(least: int, most: int, text: str, origin: str) -> int:
     if not (text.isascii() and text.isdigit() and least <= int(text[:6]) <= most):
         raise ConfigurationError(f"{origin} is no number of seconds from {least} to {most:,}.")
@@ -288,6 +310,11 @@ _READERS: Mapping[str, Callable[[str, str], object]] = {
     "max_cost": partial(_number, MAX_MAX_COST),
     "operation_timeout": partial(_seconds, 1, MAX_TIMEOUT),
     "redis": _redis,
+    "redis_streams": _switch,
+    "redis_stream_length": _length,
+    "webhook": _webhook,
+    "webhook_secret": _words,
+    "webhook_secret_file": _words,
     "sweep_every": partial(_seconds, 0, MAX_TIMEOUT),
     "compact_every": partial(_seconds, 0, MAX_COMPACTION),
     "introspection": _switch,

@@ -90,6 +90,7 @@ class Feeds:
 
     def __init__(self, subscribe: Subscribe, bell: Bell, patience: float) -> None:
         self.patience = patience
+        self.told = 0
         self._subscribe = subscribe
         self._bell = bell
         self._seats: Counter[Question] = Counter()
@@ -99,6 +100,10 @@ class Feeds:
     def followers(self) -> int:
         """How many subscribers follow a feed at the moment."""
         return sum(feed.followers for feed, _ in self._feeds.values())
+
+    def __len__(self) -> int:
+        """How many feeds there are."""
+        return len(self._feeds)
 
     @asynccontextmanager
     async def seat(self, question: Question, caller: Caller) -> AsyncIterator[Seat]:
@@ -158,6 +163,7 @@ class Feeds:
                 assert isinstance(result, ExecutionResult)  # noqa: S101 (nothing is deferred)
                 if is_request_error(result):
                     return next(iter(result.errors or ()))
+                self.told += 1
                 if feed.tell(write_json(answer_of(result))):
                     await asyncio.sleep(0)
         return None

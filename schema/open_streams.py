@@ -39,6 +39,10 @@ class OpenStreams:
             if not self._open[key]:
                 del self._open[key]
 
+    def count(self, kind: str) -> int:
+        """How many of a kind are open, of all callers."""
+        return sum(count for (each, _), count in self._open.items() if each == kind)
+
     def __len__(self) -> int:
         """How many are open, of all callers."""
         return self._open.total()

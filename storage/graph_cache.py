@@ -74,13 +74,16 @@ class GraphCache:
         self._most = most
         self._warm: OrderedDict[FleetKey, WarmGraph] = OrderedDict()
         self._lock = Lock()
+        self.requests = {"hit": 0, "miss": 0}
 
     def get(self, key: FleetKey, clock: int) -> WarmGraph | None:
         """The fleet's graph, if it is true at `clock`."""
         with self._lock:
             warm = self._warm.get(key)
             if warm is None or warm.clock != clock:
+                self.requests["miss"] += 1
                 return None
+            self.requests["hit"] += 1
             self._warm.move_to_end(key)
             return warm
 

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sqlalchemy import Connection, or_, select, update
 
 from retrograph.storage.insert_missing import insert_missing
 from retrograph.storage.tables import leadership
+
+
+class Lease(NamedTuple):
+    """A job, whoever asks to lead it, and for how long (microseconds)."""
+
+    name: str
+    holder: str
+    micros: int
 
 
 def take_lead(connection: Connection, name: str, holder: str, now: int, until: int) -> bool:

@@ -39,6 +39,7 @@ TABLES = {
     "decision": "Decisions",
     "scheduled_invalidation": "ScheduledInvalidations",
     "tenant": "Tenants",
+    "relay_cursor": "RelayCursors",
     "execution": "Executions",
     "checkpoint": "Checkpoints",
     "checkpoint_anchor": "CheckpointAnchors",

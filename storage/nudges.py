@@ -37,7 +37,7 @@ class Nudges:
     """
 
     def __init__(self, url: str, heard: Heard) -> None:
-        self._client = _client(url)
+        self._client = redis_client(url)
         self._name = uuid4().hex
         self._heard = heard
         self._waiting: dict[tuple[int, int], None] = {}
@@ -131,7 +131,8 @@ class Nudges:
         self.away.set()
 
 
-def _client(url: str) -> Redis:
+def redis_client(url: str) -> Redis:
+    """A client that gives up soon and tries nothing twice; raises `ConfigurationError`."""
     try:
         return Redis.from_url(
             url,

@@ -8,7 +8,7 @@ it was read at, `min(asked, last committed clock)`, so that what was once observ
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,12 +30,14 @@ from retrograph.storage.clock import Clock, system_clock
 from retrograph.storage.domain_indexes import DEFAULT_BYTES, DomainIndexes
 from retrograph.storage.fleets import Times, fleet_ids_of, read_times, tenant_ids_of
 from retrograph.storage.graph_cache import FleetKey, GraphCache, WarmGraph
-from retrograph.storage.leaders import take_lead
+from retrograph.storage.leaders import Lease, take_lead
 from retrograph.storage.mariadb_profile import MariadbProfile
 from retrograph.storage.mssql_profile import MssqlProfile
 from retrograph.storage.profile import Profile
+from retrograph.storage.relays import Position, Progress, mark, progress_of
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.sqlite_profile import SqliteProfile
+from retrograph.storage.tallies import CascadeCost, Tallies
 from retrograph.storage.uses import UseLog
 from retrograph.storage.write import Write
 from retrograph.storage.writer import Job
@@ -91,11 +93,14 @@ def _profile(database: str) -> Profile:
 class _Group:
     """The graphs and instants of one transaction's jobs, published when it is durable."""
 
-    def __init__(self, cache: GraphCache, notify: Listener) -> None:
+    def __init__(self, cache: GraphCache, notify: Listener, tallies: Tallies) -> None:
         self.warm: dict[FleetKey, WarmGraph | None] = {}
         self.instants: dict[FleetKey, int] = {}
         self._cache = cache
         self._notify = notify
+        self._tallies = tallies
+        self._events = 0
+        self._cascades: list[CascadeCost] = []
 
     def warm_graph(self, key: FleetKey, clock: int) -> WarmGraph | None:
         """The fleet's graph at `clock`: of an earlier job of this transaction, or committed."""
@@ -108,8 +113,11 @@ class _Group:
             key = (write.snapshot.tenant_id, write.snapshot.fleet_id)
             self.warm[key] = write.warm_after()
             self.instants[key] = write.instant
+            self._events += write.next_event
+            self._cascades += write.cascades
 
     def publish(self) -> None:
+        self._tallies.note(self._events, self._cascades)
         for key, warm in self.warm.items():
             self._cache.put(key, warm)
         for (tenant_id, fleet_id), instant in self.instants.items():
@@ -137,11 +145,17 @@ class Store:
         self._graphs = GraphCache()
         self._closed = False
         self._listeners: list[Listener] = []
-        self._writer = profile.make_writer(lambda: _Group(self._graphs, self._notify))
+        self.tallies = Tallies()
+        self._writer = profile.make_writer(lambda: _Group(self._graphs, self._notify, self.tallies))
 
     def now(self) -> int:
         """The injected clock (UTC microseconds)."""
         return self._clock()
+
+    @property
+    def graph_requests(self) -> Mapping[str, int]:
+        """How often a warm graph was asked for and there (`hit`), or not (`miss`)."""
+        return self._graphs.requests
 
     def clock(self, tenant_id: int, fleet_id: int) -> int:
         """The last committed instant of a fleet; raises `NotFound`."""
@@ -166,6 +180,27 @@ class Store:
             return take_lead(connection, name, holder, now, now + micros)
 
         leads: bool = self._write_job(Job(0, (), attempt))
+        return leads
+
+    def relay_progress(self, tenant_id: int, name: str) -> list[Progress]:
+        """How far a relay has come in each of a tenant's fleets."""
+        with self._reading(tenant_id) as connection:
+            return progress_of(connection, tenant_id, name)
+
+    def mark_relayed(self, tenant_id: int, fleet_id: int, relay: Lease, position: Position) -> bool:
+        """Notes that all up to an event has arrived, if the relay leads still; whether it does.
+
+        It takes no instant: nothing of the fleet changes.
+        """
+        now = self.now()
+
+        def attempt(connection: Connection, _: _Group) -> bool:
+            leads = take_lead(connection, relay.name, relay.holder, now, now + relay.micros)
+            if leads:
+                mark(connection, tenant_id, fleet_id, relay.name, position)
+            return leads
+
+        leads: bool = self._write_job(Job(tenant_id, (), attempt))
         return leads
 
     @contextmanager

@@ -268,6 +268,15 @@ leadership = Table(
     Column("expires_at", Moment, nullable=False),
 )
 
+relay_cursor = Table(
+    "relay_cursor",
+    metadata,
+    *scope_columns(),
+    Column("name", Text, primary_key=True),
+    Column("at", Moment, nullable=False),
+    Column("ordinal", BigInteger, nullable=False),
+)
+
 execution = Table(
     "execution",
     metadata,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from time import perf_counter
 
 import orjson
 
@@ -15,6 +16,7 @@ from retrograph.storage.prepared import enter
 from retrograph.storage.records import EventType
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import outbox
+from retrograph.storage.tallies import CascadeCost
 from retrograph.storage.verdicts import Verdict
 
 
@@ -30,6 +32,7 @@ class Write:
     warm: WarmGraph | None
     delta: Delta = field(default_factory=Delta)
     next_event: int = 0
+    cascades: list[CascadeCost] = field(default_factory=list)
 
     @property
     def instant(self) -> int:
@@ -44,7 +47,10 @@ class Write:
 
     def cascade(self, seeds: Seeds) -> Verdict:
         """What falls with `seeds`; decided where the engine does it best, by one law."""
-        return self.snapshot.profile.cascade(self, seeds, MAX_IMPACTS)
+        began = perf_counter()
+        verdict = self.snapshot.profile.cascade(self, seeds, MAX_IMPACTS)
+        self.cascades.append((len(verdict), perf_counter() - began))
+        return verdict
 
     def note(
         self,

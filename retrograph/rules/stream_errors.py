@@ -22,3 +22,9 @@ class Lagged(RetrographError):
             "for less."
         )
         self.cursor = cursor
+
+
+class DeliveryFailed(RetrographError):
+    """What a relay sends doesn't arrive; it stays in the outbox, and is sent again."""
+
+    code = "DELIVERY_FAILED"

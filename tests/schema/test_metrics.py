@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from retrograph.metrics import KEPT_SECONDS
 from retrograph.resolvers.claim_revalidations import claim_revalidations
 from retrograph.rules.errors import DatabaseUnavailable
+from retrograph.storage.leaders import Lease
+from retrograph.storage.records import EventType
 from retrograph.storage.store import Store
+from retrograph.storage.write import Write
 from tests.clock import ManualClock
 from tests.memory import Memory
-from tests.schema.serving import Served
+from tests.schema.serving import Client, Listening, Served
+from tests.schema.test_subscription import await_subscribed
 
 SECOND = 1_000_000
 DEPTH = "retrograph_revalidation_tasks"
@@ -24,6 +32,18 @@ def told(served: Served) -> dict[str, dict[str, float]]:
     return {
         family.name: {each.labels["status"]: each.value for each in family.samples if each.value}
         for family in text_string_to_metric_families(response.text)
+        if family.name in (DEPTH, AGE)
+    }
+
+
+def samples(client: Client | httpx.Client) -> dict[str, float]:
+    """Every sample but the buckets, by name and labels."""
+    text = client.get("/metrics").text
+    return {
+        " ".join((each.name, *each.labels.values())): each.value
+        for family in text_string_to_metric_families(text)
+        for each in family.samples
+        if "le" not in each.labels
     }
 
 
@@ -60,3 +80,78 @@ def test_without_its_database_it_says_so(served: Served, monkeypatch: pytest.Mon
     response = served.client.get("/metrics")
     assert response.status_code == 503
     assert response.json()["errors"][0]["extensions"]["code"] == "DATABASE_UNAVAILABLE"
+
+
+def test_it_counts_what_was_written(served: Served, chain: Memory) -> None:
+    before = samples(served.client)
+    chain.fell("a")
+    chain.fell("a", reason="again")
+    told = samples(served.client)
+    assert told["retrograph_events_written_total"] == len(chain.events())
+    for name in ("retrograph_cascade_impacts", "retrograph_cascade_seconds"):
+        assert told[f"{name}_count"] - before[f"{name}_count"] == 2
+    assert told["retrograph_cascade_impacts_sum"] - before["retrograph_cascade_impacts_sum"] == 5
+    requests = [f"retrograph_graph_cache_requests_total {each}" for each in ("hit", "miss")]
+    assert sum(told[each] for each in requests) > 0
+
+
+def test_what_a_refused_write_did_is_not_counted(served: Served, chain: Memory) -> None:
+    chain.fell("d")
+
+    def refused(write: Write) -> None:
+        write.emit(EventType.NODE_STALE)
+        raise ValueError
+
+    with pytest.raises(ValueError):  # noqa: PT011 (our own)
+        chain.store.write(1, 1, refused)
+    assert samples(served.client)["retrograph_events_written_total"] == len(chain.events())
+
+
+def test_fleets_are_read_once_in_a_while(
+    served: Served, memory: Memory, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[int] = []
+    read = Store.read
+
+    def spied(store: Store, *args: Any) -> Any:
+        reads.append(1)
+        return read(store, *args)
+
+    monkeypatch.setattr(Store, "read", spied)
+    for seconds, expected in ((0, 1), (KEPT_SECONDS - 1, 1), (1, 2), (0, 2)):
+        clock.advance(seconds * SECOND)
+        served.client.get("/metrics")
+        assert len(reads) == expected
+
+
+def test_it_tells_what_a_relay_has_not_dispatched(
+    served: Served, memory: Memory, clock: ManualClock
+) -> None:
+    memory.plant("a", "b", "c")
+    memory.fell("a")
+    lease = Lease("webhook:x", "me", SECOND)
+    event = memory.events()[-1]
+    memory.store.mark_relayed(1, 1, lease, (event.at, event.ordinal))
+    lag = "retrograph_relay_lag_seconds webhook:x"
+    assert samples(served.client)[lag] == 0
+    memory.fell("b")
+    clock.advance(30 * SECOND)
+    assert samples(served.client)[lag] == pytest.approx(30)
+
+
+def test_it_tells_who_listens(server: Listening, chain: Memory) -> None:
+    def told() -> dict[str, float]:
+        text = server.client.get("/metrics").text
+        families = text_string_to_metric_families(text)
+        found = [each for family in families for each in family.samples if not each.labels]
+        return {each.name.removeprefix("retrograph_"): each.value for each in found}
+
+    with server.socket() as socket:
+        for id in "xy":
+            socket.subscribe(id, "subscription { events(fleetId: 1) { cursor } }")
+        await_subscribed(socket)
+        chain.fell("d")
+        assert {socket.hear()["id"], socket.hear()["id"]} == {"x", "y"}
+        now = told()
+    assert (now["subscriptions"], now["feeds"], now["feed_followers"]) == (2, 1, 2)
+    assert now["feed_events_total"] == 1

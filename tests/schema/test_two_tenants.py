@@ -344,9 +344,10 @@ def with_fleet(variables: Any, fleet: str) -> Any:
 def test_a_subscription_hears_nothing_of_anothers_fleet(neighbours: Tenants) -> None:
     store, known = neighbours.store, neighbours.known
     known.cursors["Subscription.events"] = known.cursors["Query.events"]
-    watched = update_cursors(FLEET, NodeFilter(), None)
-    began = store.clock(OURS, FLEET)
-    known.cursors["Subscription.snapshotThenChanges"] = [watched.encode(began, CHANGES, 0, 0)]
+    place = update_cursors(FLEET, NodeFilter(), None).encode(
+        store.clock(OURS, FLEET), CHANGES, 0, 0
+    )
+    known.cursors["Subscription.snapshotThenChanges"] = [place]
     app = create_app(store, identify=tokens(), protection=DEAR)
     both = [Memory(Scope(store, each, None, frozenset(Role))) for each in (THEIRS, OURS)]
     with listening(app) as server, server.socket(begun=False) as socket:
@@ -394,5 +395,8 @@ def heard(socket: Socket, id: str, last: str) -> list[Any]:
     messages = [socket.hear()]
     while messages[-1]["type"] == "next" and last not in json.dumps(messages[-1]):
         messages.append(socket.hear())
-    socket.say({"type": "complete", "id": id})
+    for word in ({"type": "complete", "id": id}, {"type": "ping"}):
+        socket.say(word)
+    while (message := socket.hear()) != {"type": "pong"}:
+        messages.insert(0, message)  # what was on its way
     return messages

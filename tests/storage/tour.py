@@ -64,6 +64,7 @@ from retrograph.storage.checkpoints import NamedPlace
 from retrograph.storage.claims import put_back
 from retrograph.storage.decisions import page_decisions
 from retrograph.storage.filters import NodeFilter, RunFilter, StepFilter, TaskFilter
+from retrograph.storage.leaders import Lease
 from retrograph.storage.queues import open_queues
 from retrograph.storage.records import Direction, EventType, NodeKind, NodeRef, RunStatus
 from retrograph.storage.scheduled import ScheduledRecord
@@ -221,6 +222,10 @@ def _pass_time(memory: Memory) -> None:
     rewind_fleet(scope, fleet, Rewind(to, dry_run=False, confirm=confirmation(fleet, to)))
     assert nodes.load_known(scope, fleet, None, [gone])
     memory.put(NodeInput("gone", kind=NEW))
+    for ordinal in (0, 1):
+        lease = Lease("tour", "me", 1)
+        scope.store.mark_relayed(scope.tenant_id, fleet, lease, (scope.clock(fleet), ordinal))
+    scope.store.relay_progress(scope.tenant_id, "tour")
 
 
 def _make_ready(failed: TaskRecord, write: Write) -> None:

@@ -1,0 +1,121 @@
+"""Events sent to a URL: batches by POST, each signed, each acknowledged by an answer of 2xx.
+
+The signature is in `Retrograph-Signature`: `t=<seconds>,v1=<hex>`, the HMAC-SHA-256 of the secret
+over `<seconds>.<body>`. Whoever checks it and the time knows who sent the body, and that it is new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import http.client
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Timer
+from urllib.parse import urlsplit
+
+from retrograph import __version__
+from retrograph.rules.cursor import encode_event_cursor
+from retrograph.rules.stream_errors import DeliveryFailed
+from retrograph.storage.clock import Clock, system_clock
+from retrograph.storage.relays import Batch, Position
+
+SECONDS = 10.0
+"""How long a delivery may take from the first byte to the last of its answer."""
+MAX_ANSWER = 64 * 1024
+"""Bytes of an answer that are read at most; more is refused as no acknowledgement."""
+SIGNATURE = "Retrograph-Signature"
+_SECOND = 1_000_000
+
+
+class Webhook:
+    """Posts to a URL, `http` or `https`, and never follows it elsewhere."""
+
+    def __init__(
+        self, url: str, secret: bytes, seconds: float = SECONDS, clock: Clock = system_clock
+    ) -> None:
+        self._url = url
+        self._secret = secret
+        self._seconds = seconds
+        self._clock = clock
+
+    def forgot(self) -> bool:
+        """Never: what was acknowledged is the receiver's."""
+        return False
+
+    def last(self, tenant_id: int, fleet_id: int) -> Position | None:
+        """Nobody can be asked."""
+        return None
+
+    def deliver(self, batch: Batch) -> None:
+        """Posts a batch; raises `DeliveryFailed` for whatever is no answer of 2xx in time."""
+        body = _body(batch)
+        try:
+            with _connection(self._url, self._seconds) as connection:
+                parts = urlsplit(self._url)
+                place = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
+                connection.request("POST", place, body, self._headers(body))
+                answer = connection.getresponse()
+                if len(answer.read(MAX_ANSWER + 1)) > MAX_ANSWER:
+                    raise _failed(f"it answered with more than {MAX_ANSWER:,} bytes")
+        except (OSError, http.client.HTTPException) as error:
+            reason = str(error) or type(error).__name__
+            raise _failed(f"no answer came within {self._seconds:g} s: {reason}") from error
+        if not 200 <= answer.status < 300:
+            raise _failed(f"it answered {answer.status}")
+
+    def _headers(self, body: bytes) -> dict[str, str]:
+        return {
+            "content-type": "application/json",
+            "user-agent": f"retrograph/{__version__}",
+            SIGNATURE: sign(self._secret, self._clock() // _SECOND, body),
+        }
+
+
+def sign(secret: bytes, seconds: int, body: bytes) -> str:
+    """The signature of a body that is sent at an instant."""
+    digest = hmac.new(secret, b"%d." % seconds + body, hashlib.sha256)
+    return f"t={seconds},v1={digest.hexdigest()}"
+
+
+def _body(batch: Batch) -> bytes:
+    first, last = (encode_event_cursor(*batch.positions[place]) for place in (0, -1))
+    return b'{"tenantId":"%d","fleetId":"%d","first":"%b","last":"%b","events":[%b]}' % (
+        batch.tenant_id,
+        batch.fleet_id,
+        first.encode(),
+        last.encode(),
+        b",".join(batch.objects),
+    )
+
+
+@contextmanager
+def _connection(url: str, seconds: float) -> Iterator[http.client.HTTPConnection]:
+    """A connection that is cut after so many seconds, however slowly bytes drip in."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    connection: http.client.HTTPConnection
+    if parts.scheme == "https":
+        context = ssl.create_default_context()
+        connection = http.client.HTTPSConnection(host, parts.port, timeout=seconds, context=context)
+    else:
+        connection = http.client.HTTPConnection(host, parts.port, timeout=seconds)
+    cutter = Timer(seconds, _cut, (connection,))
+    cutter.daemon = True
+    cutter.start()
+    try:
+        yield connection
+    finally:
+        cutter.cancel()
+        connection.close()
+
+
+def _cut(connection: http.client.HTTPConnection) -> None:
+    with suppress(OSError, AttributeError):
+        connection.sock.shutdown(socket.SHUT_RDWR)
+
+
+def _failed(reason: str) -> DeliveryFailed:
+    return DeliveryFailed(f"The webhook doesn't take the events: {reason}. They are sent again.")

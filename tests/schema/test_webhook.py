@@ -1,0 +1,127 @@
+"""A webhook gets each batch signed, and has taken it only when it says so in time."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
+
+import pytest
+
+from retrograph.rules.stream_errors import DeliveryFailed
+from retrograph.schema.webhook import MAX_ANSWER, SIGNATURE, Webhook
+from retrograph.storage.relays import Batch
+from tests.servers import free_port
+
+SECRET = b"s" * 32
+BATCH = Batch(1, 2, [(5, 0), (7, 3)], [b'{"cursor":"5-0"}', b'{"cursor":"7-3"}'])
+
+Answer = Callable[[BaseHTTPRequestHandler], None]
+Seen = list[tuple[str, dict[str, str], bytes]]
+
+
+@contextmanager
+def receiving(answer: Answer, port: int = 0) -> Iterator[tuple[str, Seen]]:
+    """A server of our own, its URL, and the requests that it has seen."""
+    seen: Seen = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            seen.append((self.path, dict(self.headers.items()), body))
+            answer(self)
+
+        def log_message(self, *_: object) -> None:
+            """Says nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    thread = Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}", seen
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def status(code: int, body: bytes = b"", **headers: str) -> Answer:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(code)
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.send_header("content-length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+def test_a_batch_is_posted_with_a_signature_that_its_receiver_can_check() -> None:
+    with receiving(status(204)) as (url, seen):
+        Webhook(f"{url}/hook?a=b", SECRET, clock=lambda: 1_700_000_000_000_000).deliver(BATCH)
+    ((path, headers, body),) = seen
+    assert path == "/hook?a=b"
+    assert headers["content-type"] == "application/json"
+    assert json.loads(body) == {
+        "tenantId": "1",
+        "fleetId": "2",
+        "first": "5-0",
+        "last": "7-3",
+        "events": [{"cursor": "5-0"}, {"cursor": "7-3"}],
+    }
+    expected = hmac.new(SECRET, b"1700000000." + body, hashlib.sha256).hexdigest()
+    assert headers[SIGNATURE] == f"t=1700000000,v1={expected}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (status(500), "it answered 500"),
+        (status(301, location="http://127.0.0.1/elsewhere"), "it answered 301"),
+        (status(404, b"nothing here"), "it answered 404"),
+        (status(200, b"x" * (MAX_ANSWER + 1)), "more than 65,536 bytes"),
+        (lambda handler: handler.wfile.write(b"no http\r\n\r\n"), "no answer came"),
+        (lambda handler: handler.connection.close(), "no answer came"),
+    ],
+)
+def test_whatever_is_no_acknowledgement_is_a_typed_failure(answer: Answer, reason: str) -> None:
+    with receiving(answer) as (url, seen), pytest.raises(DeliveryFailed, match=reason) as failed:
+        Webhook(url, SECRET).deliver(BATCH)
+    assert failed.value.code == "DELIVERY_FAILED"
+    assert len(seen) == 1
+
+
+def test_a_server_that_is_away_is_one_too() -> None:
+    with pytest.raises(DeliveryFailed, match="no answer came"):
+        Webhook(f"http://127.0.0.1:{free_port()}", SECRET).deliver(BATCH)
+
+
+@pytest.mark.parametrize("dripping", [False, True])
+def test_a_server_that_hangs_is_left(dripping: bool) -> None:
+    """Though each single byte of its answer comes soon."""
+    over = Event()
+
+    def hang(handler: BaseHTTPRequestHandler) -> None:
+        try:
+            while not over.wait(0.02 if dripping else None):
+                handler.wfile.write(b"H")
+                handler.wfile.flush()
+        except OSError:
+            pass
+
+    with receiving(hang) as (url, _):
+        try:
+            with pytest.raises(DeliveryFailed, match=r"within 0\.2 s"):
+                Webhook(url, SECRET, seconds=0.2).deliver(BATCH)
+        finally:
+            over.set()
+
+
+def test_it_cannot_be_asked_what_it_has() -> None:
+    webhook = Webhook("http://127.0.0.1", SECRET)
+    assert (webhook.forgot(), webhook.last(1, 1)) == (False, None)
