@@ -81,9 +81,9 @@ def create_app(  # noqa: PLR0913 (what an application is put together of)
     `identify` tells whom a token stands for. Without it whoever asks acts for the tenant, on every
     fleet, in every role: keep it to this machine. With `loopback_only` it answers only to the
     machine's own names, and sockets only to its own pages and those of the origins in `http`.
-    `protection` limits each operation. Every `sweep_seconds` (None: never) it does what time brings
-    by itself, if no other process does, with `retention` and `compact_seconds`. `upcasters` bring
-    payloads up to date. `redis` tells of others' commits, else polling; `relaying` relays events.
+    `protection` limits operations. Every `sweep_seconds` (None: never) it does what time brings, by
+    `retention` and `compact_seconds`. `upcasters` renew payloads. `redis` tells of others' commits,
+    else it polls; `relaying` relays events.
     """
     schema, trusted = make_schema(), is_loopback if loopback_only else _nobody
     streams = OpenStreams(stream_limits.streams)
@@ -91,14 +91,13 @@ def create_app(  # noqa: PLR0913 (what an application is put together of)
     find_caller = _caller_finder(store, tenant_id, identify, protection, streams, upcasters)
     endpoint = HttpEndpoint(schema, find_caller, http.receive_seconds, stream_limits)
     sockets = SocketEndpoint(schema, find_caller, trusted, stream_limits, http.cors_origins)
-    routes = _of_callers(endpoint, sockets, page=http.graphiql) + _of_monitors(store, tenant_id)
     app = Starlette(
-        routes=routes,
+        routes=_of_callers(endpoint, sockets, page=http.graphiql) + _of_monitors(store, tenant_id),
         middleware=make_middleware(http, trusted if loopback_only else None),
         exception_handlers={HTTPException: refuse_route},
         lifespan=lambda app: _lifespan(app, store, stream_limits, sweeping, redis, relaying),
     )
-    app.state.sockets, app.state.streams = sockets, streams
+    app.state.sockets, app.state.streams, app.state.relaying = sockets, streams, relaying
     app.router.redirect_slashes = False  # routes are exact: a redirected POST loses its body
     return app
 
@@ -183,7 +182,6 @@ async def _lifespan(
 ) -> AsyncIterator[None]:
     workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="retrograph-worker")
     app.state.workers, app.state.bell = workers, Bell(store.listen)
-    app.state.relaying = relaying
     app.state.feeds = Feeds(make_schema().stream, app.state.bell, limits.lag)
     chores = [asyncio.create_task(_poll(app, store)), asyncio.create_task(_keep(app, store))]
     seconds, rule, between = sweeping
