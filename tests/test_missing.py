@@ -69,6 +69,7 @@ def run_bare(folder: Path, ci: str, *words: str) -> subprocess.CompletedProcess[
     """Runs tests as where neither a driver manager nor the parser is installed."""
     (folder / "bare.py").write_text(BARE)
     command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "bare", "-p", "no:cacheprovider"]
+    command += ["-m", "not long"]
     done = subprocess.run(
         [*command, *words],
         cwd=ROOT,
