@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from retrograph.resolvers.commit_checkpoint import Committed, append, check_names, token_reused
 from retrograph.resolvers.retained import check_retained
 from retrograph.resolvers.scope import Scope
-from retrograph.rules.checkpoint_errors import CheckpointConflict
+from retrograph.rules.checkpoint_errors import CheckpointConflict, CheckpointRemoved
 from retrograph.rules.errors import InvalidInput, NotFound
 from retrograph.storage.checkpoint_records import CheckpointRecord, NewCheckpoint, Standing
 from retrograph.storage.checkpoints import checkpoint_at, committed_with
@@ -32,7 +32,8 @@ class Rollback:
 def rollback_execution(scope: Scope, fleet_id: int, rollback: Rollback) -> Committed:
     """Commits the state of an earlier checkpoint again, as it was stored.
 
-    The same request with the same token gets what it got before.  Raises `InvalidInput`,
+    The same request with the same token gets what it got before, also when the earlier checkpoint
+    has been removed since.  Raises `InvalidInput`,
     `NotFound`, `CheckpointRemoved`, `TokenReused`, `CheckpointConflict`.
     """
     check_names(executionId=rollback.execution_id, idempotencyToken=rollback.idempotency_token)
@@ -42,11 +43,11 @@ def rollback_execution(scope: Scope, fleet_id: int, rollback: Rollback) -> Commi
     def job(write: Write) -> Committed:
         s, key = write.snapshot, rollback.execution_id
         standing = require_execution(s, key)
-        state = _state(s, rollback)
         known = committed_with(s, standing.id, key, rollback.idempotency_token)
         if known is not None:
-            _check_same(rollback, known, state)
+            _check_same(s, rollback, known)
             return Committed(known, replayed=True)
+        state = _state(s, rollback)
         if rollback.expected_sequence not in {None, standing.sequence}:
             raise CheckpointConflict(key, standing.sequence, path=_EXPECTED)
         return Committed(append(write, key, standing, state), replayed=False)
@@ -85,8 +86,16 @@ def _content(record: CheckpointRecord, token: str) -> NewCheckpoint:
     )
 
 
-def _check_same(rollback: Rollback, known: CheckpointRecord, state: NewCheckpoint) -> None:
+def _check_same(s: Snapshot, rollback: Rollback, known: CheckpointRecord) -> None:
     behind = rollback.expected_sequence
-    same = _content(known, rollback.idempotency_token) == state
-    if not same or behind not in {None, known.sequence - 1}:
+    if not _says_so(s, rollback, known) or behind not in {None, known.sequence - 1}:
         raise token_reused(known.sequence)
+
+
+def _says_so(s: Snapshot, rollback: Rollback, known: CheckpointRecord) -> bool:
+    """Whether `known` holds the state to go back to, as far as that is still there to compare."""
+    try:
+        state = _state(s, rollback)
+    except CheckpointRemoved:
+        return rollback.to_sequence < known.sequence
+    return _content(known, rollback.idempotency_token) == state

@@ -20,8 +20,10 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import Text
 
+from retrograph.rules.checkpoint_errors import CheckpointDamaged
 from retrograph.rules.limits import MIN_ID
 from retrograph.storage.aside import aside, out_of_order
 from retrograph.storage.checkpoint_records import ExecutionRecord, Span, Standing
@@ -93,18 +95,26 @@ def find_standing(s: Snapshot, key: str) -> Standing | None:
 
 
 def open_execution(write: Write, key: str) -> Standing:
-    """Begins an execution, whose name must be free."""
+    """Begins an execution, whose name must be free.
+
+    Raises `CheckpointDamaged` where one of that name is stored that can't be found: no clock of
+    this program gave it the instant that it is said to begin at.
+    """
     s, number = write.snapshot, take_ids(write, "execution", 1)[0]
-    s.connection.execute(
-        insert(execution),
-        {
-            "id": number,
-            "tenant_id": s.tenant_id,
-            "fleet_id": s.fleet_id,
-            "key": key,
-            "created_at": write.instant,
-        },
-    )
+    row = {
+        "id": number,
+        "tenant_id": s.tenant_id,
+        "fleet_id": s.fleet_id,
+        "key": key,
+        "created_at": write.instant,
+    }
+    try:
+        s.connection.execute(insert(execution), row)
+    except IntegrityError as error:
+        raise CheckpointDamaged(
+            f"An execution {key!r} is stored that begins in the future: somebody has changed it. "
+            "Bring the database back from a copy, or take another name."
+        ) from error
     return Standing(number)
 
 

@@ -33,7 +33,8 @@ class CheckpointConflict(RetrographError):
             f"The head of the execution is checkpoint {head} now. Load it, decide again, and "
             "commit with its sequence as expectedSequence."
             if head
-            else "The execution has no checkpoint yet; commit its first with expectedSequence 0.",
+            else "The execution has no checkpoint yet; commit its first with expectedSequence 0 "
+            "and no expectedHash.",
             path=path,
         )
         self.execution_id = execution_id

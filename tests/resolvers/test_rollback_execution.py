@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from retrograph.resolvers.commit_checkpoint import Committed
+from retrograph.resolvers.retain_checkpoints import Retention, retain_checkpoints
 from retrograph.resolvers.rollback_execution import Rollback, rollback_execution
 from retrograph.resolvers.verify_checkpoints import verify_checkpoints
-from retrograph.rules.checkpoint_errors import CheckpointConflict, TokenReused
+from retrograph.rules.checkpoint_errors import CheckpointConflict, CheckpointRemoved, TokenReused
 from retrograph.rules.errors import InvalidInput, NotFound
 from tests.executions import Execution
 from tests.memory import Memory, ref
@@ -42,6 +43,20 @@ def test_it_is_done_once(run: Execution) -> None:
     assert again.replayed
     assert again.checkpoint.hash == first.checkpoint.hash
     assert run.sequences() == [4, 3, 2, 1]
+
+
+def test_it_is_answered_again_when_its_target_has_gone(run: Execution) -> None:
+    run.grow(2)
+    first = roll_back(run, 1)
+    retain_checkpoints(run.scope, run.fleet, Retention(run.name, "me", "old", 1))
+    again = roll_back(run, 1)
+    assert again.replayed
+    assert again.checkpoint.hash == first.checkpoint.hash
+    with pytest.raises(CheckpointRemoved):
+        roll_back(run, 1, "new")
+    with pytest.raises(TokenReused):
+        roll_back(run, 1, expected_sequence=1)
+    assert run.sequences() == [3]
 
 
 @pytest.mark.parametrize(

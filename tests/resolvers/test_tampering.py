@@ -88,3 +88,13 @@ def test_nothing_goes_on_behind_the_last_place_of_all(run: Execution) -> None:
     with pytest.raises(CheckpointDamaged):
         retain_checkpoints(run.scope, run.fleet, Retention(run.name, "me", "old", 1))
     assert faults(run) == [(2, "MISSING"), (1, "MISSING")]
+
+
+@pytest.mark.needs("file")  # servers have no index over the live names alone
+def test_nothing_begins_beside_what_is_said_to_begin_later(run: Execution) -> None:
+    run.grow(1)
+    row = rows_of(run, execution)[-1]
+    put(run, execution, {"created_at": row["created_at"] + 3_600_000_000}, row)
+    with pytest.raises(CheckpointDamaged, match="begins in the future"):
+        run.commit(0, "again")
+    assert replace(run, name="another").commit(0).checkpoint.sequence == 1
