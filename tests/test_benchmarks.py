@@ -34,7 +34,14 @@ TINY_FILE = (
 )
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+QUICK = frozenset({"literal", "growth", "import", "http", "recall"})
+"""Those that the quick tests run; the others take minutes in all, even on the smallest graphs."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in BENCHMARKS],
+)
 def test_it_runs(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if name == "mariadb":
         request.getfixturevalue("mariadb_server")

@@ -40,6 +40,7 @@ Every one has a stable `code` for programs, a `message` for people that says wha
     ├── ImportStopped             IMPORT_STOPPED
     ├── ConfigurationError        CONFIGURATION
     ├── OutputFailed              OUTPUT_FAILED
+    ├── DeliveryFailed            DELIVERY_FAILED
     └── StorageError              STORAGE
         ├── OperationTimedOut     OPERATION_TIMED_OUT
         ├── DatabaseUnavailable   DATABASE_UNAVAILABLE
