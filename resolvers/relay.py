@@ -7,20 +7,17 @@ so that whatever fails in between is sent again, and nothing is left out.
 from __future__ import annotations
 
 from typing import Protocol
-from uuid import uuid4
 
 from retrograph.resolvers.event_objects import event_objects
 from retrograph.resolvers.events import list_events
+from retrograph.resolvers.lead import Lead
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.limits import MAX_ID
-from retrograph.storage.leaders import Lease
 from retrograph.storage.relays import Batch, Position, Progress
 from retrograph.storage.store import Store
 
 BATCH = 100
 """Events that are sent together at most."""
-LEASE_SECONDS = 60
-_LEASE = LEASE_SECONDS * 1_000_000
 BEGINNING: Position = (0, 0)
 
 
@@ -45,8 +42,7 @@ class Relay:
         self._store = store
         self._sink = sink
         self._start = (since, MAX_ID) if since else BEGINNING
-        self._lease = Lease(name, uuid4().hex, _LEASE)
-        self._taken: int | None = None
+        self._lead = Lead(store, name)
         self._read: dict[tuple[int, int], int] = {}
         self._forgot = False
 
@@ -55,7 +51,7 @@ class Relay:
 
         Raises `DeliveryFailed`; what has arrived until then is marked.
         """
-        if not self._leads():
+        if not self._lead.held():
             return None
         self._forgot, delivered = self._sink.forgot() or self._forgot, 0
         for tenant_id in self._store.tenant_ids():
@@ -69,15 +65,14 @@ class Relay:
 
     def resign(self) -> None:
         """Leaves the lead to whoever asks next."""
-        if self._taken is not None:
-            self._taken = None
-            self._store.lead(self.name, self._lease.holder, 0)
+        self._lead.resign()
 
     def _relay(self, tenant_id: int, fleet: Progress) -> int | None:
         """What has been delivered of a fleet; None when another leads."""
         key, position = (tenant_id, fleet.fleet_id), fleet.position or self._start
-        if self._forgot:
-            position = min(position, self._sink.last(*key) or BEGINNING)
+        if self._forgot:  # but what was left out from the start stays out
+            kept = self._sink.last(*key) or BEGINNING
+            position = max(min(position, self._start), min(position, kept))
         if fleet.clock < position[0] or not (self._forgot or fleet.clock > self._read.get(key, 0)):
             return 0
         scope, delivered = Scope(self._store, tenant_id, None, frozenset(Role)), 0
@@ -88,18 +83,9 @@ class Relay:
                 places = [(each.at, each.ordinal) for each in page.rows]
                 self._sink.deliver(Batch(*key, places, objects))
                 position, delivered = places[-1], delivered + len(places)
-                if not self._store.mark_relayed(*key, self._lease, position):
-                    self._taken = None
+                if not self._store.mark_relayed(*key, self._lead.lease, position):
+                    self._lead.lose()
                     return None
             if not page.has_next:
                 self._read[key] = page.as_of
                 return delivered
-
-    def _leads(self) -> bool:
-        """A lease with two thirds left is not taken again: that would be a write at each step."""
-        now = self._store.now()
-        if self._taken is not None and 0 <= now - self._taken < _LEASE // 3:
-            return True
-        leads = self._store.lead(self.name, self._lease.holder, _LEASE)
-        self._taken = now if leads else None
-        return leads

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from retrograph.resolvers.compact import compact_fleet
+from retrograph.resolvers.lead import Lead
 from retrograph.resolvers.retention import RetentionRule, retain_fleet
 from retrograph.resolvers.schedule_invalidation import execute_scheduled
 from retrograph.resolvers.scope import Role, Scope
@@ -32,8 +33,6 @@ from retrograph.storage.write import Write
 
 BATCH = 200
 """How many nodes expire in one transaction, and how many orders are looked up at once."""
-LEASE_SECONDS = 60
-_LEASE = LEASE_SECONDS * 1_000_000
 RETENTION_EVERY = 3600 * 1_000_000
 """Microseconds between two looks at every execution: far more than what is due is read for it."""
 JOB = "sweep"
@@ -85,19 +84,18 @@ class Sweeper:
         self._retained: int | None = None
         self._between = None if compact_seconds is None else compact_seconds * _SECOND
         self._ask_at = 0
-        self._holder = uuid4().hex
-        self._taken: int | None = None
+        self._lead = Lead(store, JOB)
 
     def step(self) -> Swept | None:
         """Sweeps once; None where another process leads.  A fleet that fails stops no other."""
         total, now = Swept(), self._store.now()
-        if not self._leads():
+        if not self._lead.held():
             return None
         rule = self._rule if self._retains(now) else None
         for tenant_id in self._store.tenant_ids():
             scope = Scope(self._store, tenant_id, None, frozenset(Role))
             for fleet_id in scope.held_fleets():
-                if not self._leads():
+                if not self._lead.held():
                     return None
                 total += _guarded(scope, fleet_id, rule)
         self._retained = self._retained if rule is None else now
@@ -107,8 +105,7 @@ class Sweeper:
 
     def resign(self) -> None:
         """Leaves the lead to whoever asks next."""
-        self._taken = None
-        self._store.lead(JOB, self._holder, 0)
+        self._lead.resign()
 
     def _retains(self, now: int) -> bool:
         return self._retained is None or now - self._retained >= RETENTION_EVERY
@@ -129,15 +126,6 @@ class Sweeper:
                     compact_fleet(scope, fleet_id)
                 except RetrographError:
                     _log.exception("compacting fleet %s of tenant %s failed", fleet_id, tenant_id)
-
-    def _leads(self) -> bool:
-        """A lease with two thirds left is not taken again: that would be a write for each fleet."""
-        now = self._store.now()
-        if self._taken is not None and 0 <= now - self._taken < _LEASE // 3:
-            return True
-        leads = self._store.lead(JOB, self._holder, _LEASE)
-        self._taken = now if leads else None
-        return leads
 
 
 def sweep_fleet(scope: Scope, fleet_id: int) -> Swept:

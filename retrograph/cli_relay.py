@@ -22,7 +22,8 @@ from retrograph.storage.store import Store
 
 POLL_SECONDS = 0.2
 """How often it is asked whether a process has committed."""
-MAX_NAME = 40
+MAX_NAME = 32
+"""Behind a kind and a colon it is the name of a lease, which has 40 at most."""
 
 
 @click.command("relay")
@@ -50,11 +51,10 @@ def relay(settings: Settings, once: bool, since: int | None, name: str | None) -
     """
     configure_logging(settings.log_level)
     kind, sink, target = _sink(settings)
-    name = name or _name(kind, target)
-    if len(name) > MAX_NAME:
-        raise ConfigurationError(f"--name has more than {MAX_NAME} characters.")
+    if name is not None and not 0 < len(name) <= MAX_NAME:
+        raise ConfigurationError(f"--name must have 1 to {MAX_NAME} characters.")
     with open_scope(settings) as scope:
-        relaying = Relay(scope.store, name, sink, since or 0)
+        relaying = Relay(scope.store, _name(kind, target, name), sink, since or 0)
         if once:
             _relay_once(relaying)
         else:
@@ -96,8 +96,9 @@ def _redis_sink(settings: Settings) -> tuple[str, Sink, str]:
     return "redis", streams, _told(settings.redis)
 
 
-def _name(kind: str, target: str) -> str:
-    return f"{kind}:{hashlib.sha256(target.encode()).hexdigest()[:16]}"
+def _name(kind: str, target: str, given: str | None = None) -> str:
+    """No other job's: those of sweepers have no colon."""
+    return f"{kind}:{given or hashlib.sha256(target.encode()).hexdigest()[:16]}"
 
 
 def _told(url: str) -> str:

@@ -52,9 +52,9 @@ class RedisStreams:
         """The last event that was ever added to a stream."""
         try:
             found = self._client.xinfo_stream(_key(tenant_id, fleet_id))
-        except ResponseError:  # no such stream
-            return None
         except RedisError as error:
+            if isinstance(error, ResponseError) and "no such key" in str(error):
+                return None
             raise self._failed(error) from error
         at, _, ordinal = found["last-generated-id"].decode().partition("-")
         return int(at), int(ordinal)

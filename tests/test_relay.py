@@ -76,6 +76,11 @@ def run(*words: str) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
+def run_once(database: str, url: str, *words: str) -> tuple[int, str]:
+    known = ("--database", database, "--webhook", url, "--webhook-secret", SECRET)
+    return run("--once", *known, *words)
+
+
 def test_a_relay_that_is_killed_goes_on_where_it_was(database: str) -> None:
     """The receiver fails at first, then hangs while the relay is killed; then all is well."""
     acknowledged: list[str] = []
@@ -105,23 +110,24 @@ def test_a_relay_that_is_killed_goes_on_where_it_was(database: str) -> None:
         relay.send_signal(signal.SIGKILL)
         relay.communicate(timeout=PATIENCE)
         over.set()
-        exit_code, said = run(
-            *("--once", "--database", database, "--webhook", url, "--name", lease_of(database)),
-            *("--webhook-secret", SECRET),
-        )
-        assert (exit_code, said) == (0, "Another process relays.\n")
+        named = ("--name", lease_of(database))
+        assert run_once(database, url, *named) == (0, "Another process relays.\n")
         give_up_the_lead(database)
-        exit_code, said = run(
-            *("--once", "--database", database, "--webhook", url, "--webhook-secret", SECRET)
-        )
+        exit_code, said = run_once(database, url)
         assert exit_code == 0, said
         assert acknowledged == outbox(memory)
     assert repeated
     assert set(repeated) <= set(acknowledged[3:])
 
 
+def test_no_name_takes_the_lead_of_another_job(database: str) -> None:
+    with filled(database, 1), receiving(status(200)) as (url, _):
+        assert run_once(database, url, "--name", "sweep") == (0, "Delivered 1 events.\n")
+    assert _leads(database) == ["webhook:sweep"]
+
+
 def lease_of(database: str) -> str:
-    return _leads(database)[0]
+    return _leads(database)[0].removeprefix("webhook:")
 
 
 def give_up_the_lead(database: str) -> None:
@@ -169,7 +175,8 @@ def test_once_to_redis(database: str) -> None:
             ["--webhook", "https://h.example", "--redis-streams", "on", "--redis", "redis://h"],
             "one aim",
         ),
-        (["--redis", "redis://h", "--redis-streams", "on", "--name", "n" * 41], "40 characters"),
+        (["--redis", "redis://h", "--redis-streams", "on", "--name", "n" * 33], "32 characters"),
+        (["--redis", "redis://h", "--redis-streams", "on", "--name", ""], "1 to 32 characters"),
     ],
 )
 def test_what_cannot_be_is_refused(database: str, words: list[str], why: str) -> None:

@@ -10,9 +10,10 @@ import pytest
 
 from retrograph.resolvers.compact import BY, Compacted, compact_fleet
 from retrograph.resolvers.episode_inputs import RecallRequest, Source
+from retrograph.resolvers.lead import LEASE_SECONDS
 from retrograph.resolvers.recall import recall
 from retrograph.resolvers.scope import Role, Scope
-from retrograph.resolvers.sweep import JOB, LEASE_SECONDS, Sweeper
+from retrograph.resolvers.sweep import JOB, Sweeper
 from retrograph.resolvers.write_uses import write_uses
 from retrograph.rules.errors import DatabaseLocked
 from retrograph.rules.reflection import EpisodeStatus

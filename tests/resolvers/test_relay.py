@@ -13,7 +13,8 @@ from retrograph import relaying as relaying_module
 from retrograph.relaying import LONGEST_WAIT, Relaying
 from retrograph.resolvers import relay as relay_module
 from retrograph.resolvers.inputs import NodeInput
-from retrograph.resolvers.relay import LEASE_SECONDS, Relay
+from retrograph.resolvers.lead import LEASE_SECONDS
+from retrograph.resolvers.relay import Relay
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.errors import DatabaseUnavailable
 from retrograph.rules.stream_errors import DeliveryFailed
@@ -152,13 +153,15 @@ def test_relays_of_other_names_have_places_of_their_own(store: Store, fleets: li
     assert [Relay(store, name, Kept()).step() for name in "xy"] == [9, 9]
 
 
+@pytest.mark.parametrize("forgetful", [False, True])
 def test_it_may_leave_out_the_past_of_fleets_it_does_not_know(
-    store: Store, fleets: list[Memory], clock: ManualClock
+    store: Store, fleets: list[Memory], clock: ManualClock, forgetful: bool
 ) -> None:
+    """Also for a sink that may have lost what it had, as Redis is at first."""
     began = clock.advance()
     fleets[0].put(NodeInput("d", kind=NEW))
     fleets[0].fell("d")
-    sink = Kept()
+    sink = Kept(forgetful=forgetful)
     assert Relay(store, "r", sink, since=began - 1).step() == 1
     assert sink.told == {(1, 1): outbox(fleets)[1, 1][-1:]}
 

@@ -9,6 +9,7 @@ import pytest
 
 from retrograph.resolvers import sweep
 from retrograph.resolvers.inputs import Invalidation, NodeInput, Supersession
+from retrograph.resolvers.lead import LEASE_SECONDS
 from retrograph.resolvers.pin_node import pin_node
 from retrograph.resolvers.revert_run import revert_run
 from retrograph.resolvers.schedule_invalidation import (
@@ -18,7 +19,7 @@ from retrograph.resolvers.schedule_invalidation import (
 )
 from retrograph.resolvers.scope import Scope
 from retrograph.resolvers.supersede import supersede
-from retrograph.resolvers.sweep import LEASE_SECONDS, Sweeper, Swept
+from retrograph.resolvers.sweep import Sweeper, Swept
 from retrograph.rules.errors import (
     IdempotencyKeyReused,
     NotFound,

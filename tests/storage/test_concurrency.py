@@ -62,6 +62,15 @@ def everybody(*acts: Any) -> list[Any]:
         return [future.result() for future in futures]
 
 
+def assert_in_order(written: list[list[int]], committed: list[int]) -> None:
+    """All that writers were told was committed, each once, and in the order of instants."""
+    assert committed == sorted(set(committed))  # of each transaction the last
+    assert all(instants == sorted(instants) for instants in written)
+    everything = sorted(instant for instants in written for instant in instants)
+    assert everything == sorted({*everything, *committed})
+    assert everything[-1] == committed[-1]
+
+
 def exercise(scope: Scope, rounds: int) -> None:
     """Four writers each fell and raise a column of their own while three readers look on."""
     columns = plant_columns(scope.store, 4)
@@ -95,11 +104,8 @@ def exercise(scope: Scope, rounds: int) -> None:
 
     written, *_ = everybody(write_all, *(lambda seed=seed: read(seed) for seed in range(3)))
 
-    assert committed == sorted(set(committed))  # of each transaction the last
-    assert all(instants == sorted(instants) for instants in written)
-    everything = sorted(instant for instants in written for instant in instants)
-    assert everything == sorted({*everything, *committed})
-    assert everything[-1] == committed[-1] == scope.clock(1)
+    assert_in_order(written, committed)
+    assert committed[-1] == scope.clock(1)
     for at, then in seen.items():
         assert read_columns(scope, columns, at) == (at, then)
     assert_consistent(scope.store)

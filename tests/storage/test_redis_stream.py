@@ -99,6 +99,15 @@ def test_what_is_published_again_is_refused_and_counts_as_delivered(
     assert streams.last(1, 2) is None
 
 
+def test_another_thing_of_the_streams_name_is_told(
+    redis: RedisServer, streams: RedisStreams
+) -> None:
+    with redis.client() as client:
+        client.set(KEY, "mine")
+    with pytest.raises(DeliveryFailed, match="WRONGTYPE"):
+        streams.last(1, 1)
+
+
 def test_a_stream_keeps_about_as_many_entries_as_it_may(redis: RedisServer) -> None:
     streams = RedisStreams(redis.url, 100)
     for start in range(1, 2_000, 100):

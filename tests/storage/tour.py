@@ -7,9 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-import orjson
-
-from retrograph.resolvers import checkpoints, edges, events, nodes, previews, runs, tasks, walks
+from retrograph.resolvers import edges, events, nodes, previews, runs, tasks, walks
 from retrograph.resolvers.add_evidence import add_evidence
 from retrograph.resolvers.changes import list_changes
 from retrograph.resolvers.check_upcasts import check_upcasts
@@ -24,7 +22,7 @@ from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.pin_node import pin_node
 from retrograph.resolvers.put_nodes import put_nodes
 from retrograph.resolvers.recall import recall
-from retrograph.resolvers.record_step import Step, list_steps, record_step
+from retrograph.resolvers.record_step import Step, record_step
 from retrograph.resolvers.retain_checkpoints import (
     Retention,
     delete_execution,
@@ -49,21 +47,19 @@ from retrograph.resolvers.updates import (
     list_updates,
 )
 from retrograph.resolvers.verify_checkpoints import verify_checkpoints
-from retrograph.resolvers.working_memory import get_working_memory, update_working_memory
+from retrograph.resolvers.working_memory import update_working_memory
 from retrograph.resolvers.write_uses import write_uses
 from retrograph.rules.cascade import ImpactKind
 from retrograph.rules.checkpoint_errors import CheckpointRemoved
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.entity import RelationType
 from retrograph.rules.errors import Overtaken
-from retrograph.rules.reflection import EpisodeStatus
 from retrograph.rules.validity import Validity
 from retrograph.rules.working_memory import Observed, RegisterWrite, Update
 from retrograph.storage.checkpoint_records import StepStatus
-from retrograph.storage.checkpoints import NamedPlace
 from retrograph.storage.claims import put_back
 from retrograph.storage.decisions import page_decisions
-from retrograph.storage.filters import NodeFilter, RunFilter, StepFilter, TaskFilter
+from retrograph.storage.filters import NodeFilter, RunFilter, TaskFilter
 from retrograph.storage.leaders import Lease
 from retrograph.storage.queues import open_queues
 from retrograph.storage.records import Direction, EventType, NodeKind, NodeRef, RunStatus
@@ -77,8 +73,9 @@ from retrograph.storage.write import Write
 from tests.episodes import Episodes
 from tests.executions import Execution
 from tests.memory import NEW, Memory, ref
-from tests.resolvers.files import edge, evidence, exported, load, node
+from tests.resolvers.files import edge, evidence, load, node
 from tests.resolvers.files import invalidate as fall
+from tests.storage.tour_memory import reads_of_memory
 from tests.work import Work
 
 Ids = tuple[int, ...]
@@ -241,7 +238,15 @@ def _lines(**more: object) -> list[tuple[str, dict[str, object]]]:
 
 def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope], object]]:
     """Every reading use case, by name, at an instant or at present."""
-    first, both, roots = 50, Direction.BOTH, [ref("z"), ref("w")]
+    return (
+        _lists(fleet, made, at)
+        | _of_the_graph(fleet, made, at)
+        | _of_runs(fleet, made, at)
+        | reads_of_memory(fleet, at)
+    )
+
+
+def _lists(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope], object]]:
     filters = {
         "": NodeFilter(),
         " of a kind": NodeFilter(kind=NodeKind.RULE),
@@ -257,7 +262,6 @@ def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope],
         "to": (None, ref("w")),
         "between": (ref("z"), ref("w")),
     }
-    applied = RunFilter(frozenset({RunStatus.APPLIED}), made.nodes[0], "wrong")
     found: dict[str, Callable[[Scope], object]] = {}
     for name, filter in filters.items():
         found[f"nodes{name}"] = partial(_nodes, fleet, filter, at)
@@ -265,15 +269,18 @@ def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope],
         found[f"edges {name}"] = partial(_edges, fleet, source, target, at)
     for name, outgoing in {"out of": True, "into": False}.items():
         found[f"edges {name}"] = partial(_around, fleet, made.nodes, outgoing, at)
-    return found | {
+    return found
+
+
+def _of_the_graph(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope], object]]:
+    first, both, roots = 50, Direction.BOTH, [ref("z"), ref("w")]
+    return {
         "node by key": lambda s: nodes.get_node(s, fleet, ref("x"), at),
         "node by id": lambda s: nodes.get_node(s, fleet, NodeRef(id=made.nodes[0]), at),
         "nodes loaded": lambda s: nodes.load_known(s, fleet, at, made.nodes),
         "nodes then": lambda s: nodes.load_nodes_then(
             s, fleet, [(each, made.began) for each in made.nodes]
         ),
-        "runs then": lambda s: runs.load_runs_then(s, fleet, [(made.run, s.clock(fleet))]),
-        "tasks then": lambda s: tasks.load_tasks_then(s, fleet, [(made.task, s.clock(fleet))]),
         "histories": lambda s: nodes.history_of(s, fleet, at, made.nodes, first),
         "evidence": lambda s: nodes.evidence_of(s, fleet, at, made.nodes),
         "staleness": lambda s: nodes.staleness_of(
@@ -287,6 +294,14 @@ def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope],
             previews.preview_invalidation(s, fleet, ref("z"), Validity.INVALID, at).cascade.nodes
         ),
         "changes": lambda s: list_changes(s, fleet, 0, at, first),
+    }
+
+
+def _of_runs(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope], object]]:
+    first, applied = 50, RunFilter(frozenset({RunStatus.APPLIED}), made.nodes[0], "wrong")
+    return {
+        "runs then": lambda s: runs.load_runs_then(s, fleet, [(made.run, s.clock(fleet))]),
+        "tasks then": lambda s: tasks.load_tasks_then(s, fleet, [(made.task, s.clock(fleet))]),
         "events": lambda s: events.list_events(s, fleet, None, None, first, at),
         "later events": lambda s: events.list_events(
             s, fleet, [EventType.NODE_STALE], (made.began, 0), first, at
@@ -306,31 +321,6 @@ def reads(fleet: int, made: Made, at: int | None) -> dict[str, Callable[[Scope],
         "what started a run": lambda s: tasks.decisions_of_runs(
             s, fleet, at, runs.load_runs(s, fleet, at, [made.run]).values()
         ),
-        "episodes": lambda s: Episodes(Memory(s, fleet)).all(at),
-        "episodes by all": lambda s: Episodes(Memory(s, fleet)).all(
-            at, domain="d", status=frozenset(EpisodeStatus), source=Source("x", "eve"), entity="a"
-        ),
-        "recall": lambda s: recall(s, fleet, RecallRequest("d", [1, 0], ["a"]), at),
-        "working memory": lambda s: get_working_memory(s, fleet, "session", at),
-        "an export": lambda s: exported(s, fleet, at),
-        "a head": lambda s: checkpoints.get_checkpoint(s, fleet, "run", None, at),
-        "a checkpoint": lambda s: checkpoints.get_checkpoint(s, fleet, "run", 5, at),
-        "steps": lambda s: list_steps(s, fleet, "run", StepFilter(), first, None, at),
-        "steps of a checkpoint": lambda s: list_steps(
-            s, fleet, "run", StepFilter(4), first, None, at
-        ),
-        "steps by a prefix": lambda s: list_steps(
-            s, fleet, "run", StepFilter(4, "p"), first, None, at
-        ),
-        "what a token committed": lambda s: checkpoints.get_committed(s, fleet, "none", "t", at),
-        "executions": lambda s: checkpoints.list_executions(s, fleet, None, first, None, at),
-        "executions by a prefix": lambda s: checkpoints.list_executions(
-            s, fleet, "r", first, None, at
-        ),
-        "checkpoints": lambda s: checkpoints.list_checkpoints(s, fleet, "run", first, None, at),
-        "checkpoints then": lambda s: checkpoints.load_checkpoints_then(
-            s, fleet, _committed(s, fleet)
-        ),
     }
 
 
@@ -346,14 +336,6 @@ def _subtree(scope: Scope, fleet: int, made: Made, at: int | None) -> object:
         list_matching_nodes(scope, fleet, audience, start, None, 50),
         list_matching_events(scope, fleet, audience, None, (0, 0), 50),
     )
-
-
-def _committed(scope: Scope, fleet: int) -> list[NamedPlace]:
-    """Where the events of a fleet say that checkpoints are."""
-    told = events.list_events(scope, fleet, [EventType.CHECKPOINT_COMMITTED], None, 50).rows
-    details = (orjson.loads(each.detail or "{}") for each in told)
-    names = [(detail["executionId"], int(detail["sequence"])) for detail in details]
-    return [(name, each.at) for name, each in zip(names, told, strict=True)]
 
 
 def _tasks(scope: Scope, fleet: int, filter: TaskFilter, at: int | None) -> object:
