@@ -140,4 +140,4 @@ def _upcast(scope: Scope, found: CheckpointRecord) -> CheckpointRecord:
     version, payload = scope.upcasters.upcast(found.stored_schema_version, found.payload)
     if version == found.stored_schema_version:
         return found
-    return replace(found, schema_version=version, payload=payload)
+    return found._replace(schema_version=version, payload=payload)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeVar
@@ -43,12 +43,10 @@ class Scope:
     upcasters: Upcasters = NO_UPCASTERS
     checkpoint_bytes: int = MAX_PAYLOAD_BYTES
 
-    @contextmanager
-    def snapshot(self, fleet_id: int, at: int | None = None) -> Iterator[Snapshot]:
+    def snapshot(self, fleet_id: int, at: int | None = None) -> AbstractContextManager[Snapshot]:
         """The fleet as of `min(at, last committed clock)`; raises `NotFound`, `InstantInFuture`."""
         self._check(fleet_id)
-        with self.store.read(self.tenant_id, fleet_id, at) as snapshot:
-            yield snapshot
+        return self.store.read(self.tenant_id, fleet_id, at)
 
     def clock(self, fleet_id: int) -> int:
         """The last committed instant of a fleet; raises `NotFound`."""

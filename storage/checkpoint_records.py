@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointRecord:
+class CheckpointRecord(NamedTuple):
     """A checkpoint of an execution, read at `as_of`.
 
     `payload` is canonical JSON text of the version `schema_version`; it was committed as

@@ -54,8 +54,8 @@ def fetch(
 ) -> Sequence[tuple[Any, ...]]:
     """The rows of a prepared statement, with the snapshot's scope and instant and `values`."""
     statement = build(Frame(s.profile.name, s.current, s.profile), *shape)
-    scope = {"tenant_id": s.tenant_id, "fleet_id": s.fleet_id, "instant": s.instant}
-    return s.profile.fetch(s.connection, statement, scope | values)
+    values.update(tenant_id=s.tenant_id, fleet_id=s.fleet_id, instant=s.instant)
+    return s.profile.fetch(s.connection, statement, values)
 
 
 def enter(s: Snapshot, table: Table, row: Mapping[str, object]) -> None:

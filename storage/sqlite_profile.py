@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -34,6 +35,7 @@ from retrograph.storage.deadline import is_late, timed_out
 from retrograph.storage.fleets import Times, take_clocks
 from retrograph.storage.graphs import load_graph_by_columns
 from retrograph.storage.id_set import id_set
+from retrograph.storage.kept_connections import KeptConnections, Reading
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.sqlite_migrations import migrate_file
 from retrograph.storage.sqlite_statement import sqlite_statement
@@ -45,8 +47,11 @@ from retrograph.storage.writer import Group, GroupWriter, Writer
 
 BUSY_TIMEOUT_MS = 10_000
 """How long a writer waits for another process's transaction."""
-TIDY_WAL_BYTES = 16 * 1024 * 1024
-"""The write-ahead log's size from which it is copied back into the file."""
+TIDY_WAL_BYTES = 4 * 1024 * 1024
+"""The write-ahead log's size from which it is copied back into the file: SQLite's own default.
+
+As long as it grows, a commit takes the disk longer than one that writes over what was there.
+"""
 KEPT_WAL_BYTES = TIDY_WAL_BYTES // 16 * 15
 """What is left of a log that was copied back: a larger file would be tidied at every commit.
 
@@ -55,6 +60,8 @@ Nearly all of it: to write over a file takes the disk less than to make it longe
 READERS = 8
 STEPS_BETWEEN_LOOKS = 100_000
 """Steps of SQLite's machine, some milliseconds, after which it is asked whether work is late."""
+_PATIENCE = 60
+"""Seconds for which a connection is waited for where all are taken."""
 _SMALLEST = 512
 """Bytes of SQLite's smallest page: no database is smaller, but for an empty file."""
 
@@ -96,28 +103,34 @@ class SqliteProfile:
 
     def __init__(self, path: Path, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
         self._path = path
-        self._log = path.with_name(path.name + "-wal")
+        self._log = str(path.with_name(path.name + "-wal"))
         self._busy_timeout_ms = busy_timeout_ms
         self._reader = self._engine(READERS, "PRAGMA query_only = ON")
         event.listen(self._reader, "connect", _give_up_when_late)
         self._writer = self._engine(1, "PRAGMA cache_size = -131072")
         event.listen(self._writer, "begin", _begin_writing)
+        self._readers = KeptConnections(self._reader, READERS, _PATIENCE)
+        self._writers = KeptConnections(self._writer, 1, _PATIENCE)
         self._watch: sqlite3.Connection | None = None
         self._seen: int | None = None
 
-    @contextmanager
-    def reading(self, tenant_id: int) -> Iterator[Connection]:  # noqa: ARG002
-        """A snapshot: a deferred transaction sees one committed state from its first read on.
-
-        It ends when the pool takes the connection back, as nothing is there to be committed.
-        """
-        with self._reader.connect() as connection:
-            connection.connection.cursor().execute("BEGIN")
-            yield connection
+    def reading(self, tenant_id: int) -> Reading:  # noqa: ARG002
+        """A snapshot: a deferred transaction sees one committed state from its first read on."""
+        return Reading(self._readers)
 
     def writer(self) -> Engine:
         """`BEGIN IMMEDIATE`: a read that turned into a write could fail half-way."""
         return self._writer
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction of the one connection that writes."""
+        connection = self._writers.take()
+        try:
+            with connection.begin():
+                yield connection
+        finally:
+            self._writers.give_back(connection)
 
     def fetch(
         self, connection: Connection, statement: Executable, values: Mapping[str, object]
@@ -140,7 +153,7 @@ class SqliteProfile:
 
     def make_writer(self, make_group: Callable[[], Group]) -> Writer:
         """One thread, which commits what waits in groups."""
-        return GroupWriter(self, make_group, _savepoint)
+        return GroupWriter(self, self.writing, make_group, _savepoint)
 
     def take_clocks(
         self,
@@ -228,7 +241,7 @@ class SqliteProfile:
     def tidy(self) -> None:
         """Copies a grown write-ahead log back into the file, without holding anybody up."""
         with suppress(FileNotFoundError):
-            if self._log.stat().st_size < TIDY_WAL_BYTES:
+            if os.stat(self._log).st_size < TIDY_WAL_BYTES:  # noqa: PTH116 (at every commit)
                 return
             connection = self._connect()
             try:
@@ -240,6 +253,8 @@ class SqliteProfile:
         """Closing the last connection folds the log into the file."""
         if self._watch is not None:
             self._watch.close()
+        self._readers.close()
+        self._writers.close()
         self._reader.dispose()
         self._writer.dispose()
 
@@ -260,7 +275,7 @@ class SqliteProfile:
             poolclass=QueuePool,
             pool_size=size,
             max_overflow=0,
-            pool_timeout=60,
+            pool_timeout=_PATIENCE,
             hide_parameters=True,  # what goes wrong is logged
         )
 

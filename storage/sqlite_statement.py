@@ -19,14 +19,15 @@ Convert = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class SqliteStatement:
-    """A statement's text, and its parameters in their order, each with its conversion.
+    """A statement's text, and the names of its parameters in their order.
 
-    `given` are the values that the statement brings itself, `results` the places in a row whose
-    values are converted.
+    `given` are the values that the statement brings itself; `conversions` and `results` the places
+    among its parameters, and in a row, whose values are converted.
     """
 
     text: str
-    parameters: tuple[tuple[str, Convert | None], ...]
+    names: tuple[str, ...]
+    conversions: tuple[tuple[int, Convert], ...]
     given: Mapping[str, object]
     results: tuple[tuple[int, Convert], ...]
 
@@ -43,15 +44,12 @@ class SqliteStatement:
 
     def _execute(self, connection: Connection, values: Mapping[str, object]) -> Any:
         known = {**self.given, **values} if self.given else values
-        given = tuple(
-            [
-                known[name] if convert is None else convert(known[name])
-                for name, convert in self.parameters
-            ]
-        )
+        given = [known[name] for name in self.names]
+        for place, convert in self.conversions:
+            given[place] = convert(given[place])
         cursor = connection.connection.cursor()
         for tell in connection.engine.dispatch.before_cursor_execute:
-            tell(connection, cursor, self.text, given, None, False)
+            tell(connection, cursor, self.text, tuple(given), None, False)
         cursor.execute(self.text, given)
         return cursor
 
@@ -70,9 +68,11 @@ def sqlite_statement(statement: Executable, dialect: Dialect) -> SqliteStatement
     if compiled.post_compile_params:  # a list that is spelt out
         return None
     binds = compiled.binds
-    parameters = [
-        (name, binds[name].type.dialect_impl(dialect).bind_processor(dialect))
-        for name in compiled.positiontup or ()
+    names = tuple(compiled.positiontup or ())
+    conversions = [
+        (place, convert)
+        for place, name in enumerate(names)
+        if (convert := binds[name].type.dialect_impl(dialect).bind_processor(dialect))
     ]
     given = {name: bind.value for name, bind in binds.items() if not bind.required}
     columns = getattr(statement, "selected_columns", ())
@@ -81,4 +81,4 @@ def sqlite_statement(statement: Executable, dialect: Dialect) -> SqliteStatement
         for place, column in enumerate(columns)
         if (convert := column.type.dialect_impl(dialect).result_processor(dialect, None))
     ]
-    return SqliteStatement(str(compiled), tuple(parameters), given, tuple(results))
+    return SqliteStatement(str(compiled), names, tuple(conversions), given, tuple(results))

@@ -79,16 +79,21 @@ class Writer(Protocol):
 
 
 class GroupWriter:
-    """Runs jobs one after another; `make_group` makes what the jobs of a transaction share.
+    """Runs jobs one after another; `make_group` makes what the jobs of a `transaction` share.
 
     Whoever comes while nobody commits does so in its own thread, for handing a job over and getting
     its verdict back takes as long as the job.  What comes meanwhile is left to the writer's thread.
     """
 
     def __init__(
-        self, profile: Profile, make_group: Callable[[], Group], savepoint: Savepoint
+        self,
+        profile: Profile,
+        transaction: Callable[[], AbstractContextManager[Connection]],
+        make_group: Callable[[], Group],
+        savepoint: Savepoint,
     ) -> None:
         self._profile = profile
+        self._transaction = transaction
         self._make_group = make_group
         self._savepoint = savepoint
         self._queue: SimpleQueue[_Queued | None] = SimpleQueue()
@@ -155,7 +160,7 @@ class GroupWriter:
     def _commit(self, jobs: list[_Queued]) -> None:
         group = self._make_group()
         try:
-            with self._profile.writer().begin() as connection:
+            with self._transaction() as connection:
                 if len(jobs) == 1:  # what fails takes nobody with it
                     jobs[0].answer = jobs[0].job.attempt(connection, group)
                 else:

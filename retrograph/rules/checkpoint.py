@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import orjson
 
 from retrograph.rules.instant import EARLIEST, LATEST, format_instant
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """All that the hash of a checkpoint is taken of.
 
     `execution_id` and `session_id` are the callers' names. `payload` is canonical JSON (RFC 8785)

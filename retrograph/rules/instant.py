@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from retrograph.rules.errors import FieldPath, InvalidInput
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = EPOCH.replace(tzinfo=None)
 MICROSECOND = timedelta(microseconds=1)
 EARLIEST = (datetime.min.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
 """The first instant of year 1, in microseconds."""
@@ -66,8 +67,8 @@ def format_instant(micros: int) -> str:
     """
     if not EARLIEST <= micros <= LATEST:
         raise InvalidInput(f"The instant {micros} µs lies outside the years 0001 to 9999.")
-    moment = EPOCH + timedelta(microseconds=micros)
-    return moment.isoformat(timespec="microseconds")[: -len("+00:00")] + "Z"
+    moment = _NAIVE_EPOCH + timedelta(0, 0, micros)  # by place and without a zone: twice as fast
+    return moment.isoformat("T", "microseconds") + "Z"
 
 
 def _refused(text: str, field: FieldPath) -> InvalidInput:

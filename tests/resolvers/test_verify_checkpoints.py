@@ -239,5 +239,5 @@ def forge(run: Execution, sequence: int) -> None:
     columns = [checkpoint.c[name] for name in NAMES]
     with run.scope.snapshot(run.fleet) as s:
         row = s.connection.execute(select(*columns).where(*_row(run, sequence))).one()
-        link = replace(link_of(s, run.name, row)[0], state_node="x", previous_hash=before.hash)
+        link = link_of(s, run.name, row)[0]._replace(state_node="x", previous_hash=before.hash)
     change(run, sequence, state_node="x", previous_hash=before.hash, hash=checkpoint_hash(link))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -73,7 +72,7 @@ def test_the_hash_is_that_of_the_canonical_object(
     ],
 )
 def test_every_field_is_in_the_hash(field: str, value: Any) -> None:
-    assert checkpoint_hash(replace(LINK, **{field: value})) != checkpoint_hash(LINK)
+    assert checkpoint_hash(LINK._replace(**{field: value})) != checkpoint_hash(LINK)
 
 
 @pytest.mark.parametrize(
@@ -81,4 +80,4 @@ def test_every_field_is_in_the_hash(field: str, value: Any) -> None:
 )
 def test_what_no_checkpoint_can_hold_has_no_hash(broken: Any) -> None:
     with pytest.raises(ValueError, match=r"canonical|instant"):
-        checkpoint_hash(replace(LINK, **broken))
+        checkpoint_hash(LINK._replace(**broken))

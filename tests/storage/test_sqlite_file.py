@@ -282,6 +282,8 @@ def change(path: Path, statement: str) -> None:
 
 def limit_pages(store: Store, more: int) -> None:
     """Lets the file grow by no more than so many pages."""
-    with store._profile.writer().connect() as connection:
+    profile = store._profile
+    assert isinstance(profile, SqliteProfile)
+    with profile.writing() as connection:
         (pages,) = connection.exec_driver_sql("PRAGMA page_count").one()
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + more}").one()
