@@ -8,13 +8,23 @@ from retrograph.resolvers.commit_checkpoint import check_names
 from retrograph.resolvers.rollback_execution import require_execution
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.anchor import Anchor, last_to_remove
+from retrograph.rules.chain import ChainCheck
+from retrograph.rules.checkpoint_errors import CheckpointDamaged
 from retrograph.rules.errors import InvalidInput
 from retrograph.rules.limits import check_text
-from retrograph.storage.chains import Signed, anchors_of, cast_anchor, count_up_to, last_older
+from retrograph.storage.chains import (
+    Signed,
+    anchors_of,
+    cast_anchor,
+    count_up_to,
+    last_older,
+    walk_chain,
+)
 from retrograph.storage.checkpoint_records import CheckpointRecord
 from retrograph.storage.checkpoints import checkpoint_at, damaged
 from retrograph.storage.erasures import stored_checkpoint_of
 from retrograph.storage.executions import end_execution
+from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.write import Write
 
 
@@ -45,7 +55,7 @@ class Retained:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """The head that the execution had; None where it had no checkpoint."""
+    """The head that the execution had; None where it had no checkpoint, or a damaged one."""
 
     instant: int
     head: CheckpointRecord | None
@@ -54,7 +64,7 @@ class Deleted:
 def retain_checkpoints(scope: Scope, fleet_id: int, retention: Retention) -> Retained:
     """Removes old checkpoints for good, and leaves an anchor from which the chain goes on.
 
-    Raises `InvalidInput`, `NotFound`, and `CheckpointDamaged` where the last one to go isn't sound.
+    Raises `InvalidInput`, `NotFound`, and `CheckpointDamaged` where one that would go isn't sound.
     """
     check_names(executionId=retention.execution_id, by=retention.by)
     check_text(retention.reason, ("input", "reason"))
@@ -75,11 +85,19 @@ def delete_execution(
 
     def job(write: Write) -> Deleted:
         standing = require_execution(write.snapshot, execution_id)
-        head = checkpoint_at(write.snapshot, execution_id)
+        head = _readable_head(write.snapshot, execution_id)
         end_execution(write, standing.id, by, reason, purge=purge)
         return Deleted(write.instant, head)
 
     return scope.write(fleet_id, job)
+
+
+def _readable_head(s: Snapshot, key: str) -> CheckpointRecord | None:
+    """Damage doesn't keep an execution from going: it may be why somebody wants it to."""
+    try:
+        return checkpoint_at(s, key)
+    except CheckpointDamaged:
+        return None
 
 
 def _retain(write: Write, retention: Retention) -> Retained:
@@ -103,15 +121,23 @@ def _anchor(
     write: Write, retention: Retention, number: int, last: int, anchors: list[Signed]
 ) -> Signed:
     s, key = write.snapshot, retention.execution_id
+    began = _check_sound(s, number, key, last, anchors)
     gone = stored_checkpoint_of(s, number, key, last)
-    first = stored_checkpoint_of(s, number, key, 1)
     if gone is None or gone.link is None:
-        raise damaged(key, last)  # others were counted, but its hash is what the chain goes on from
-    before, sealed = anchors[-1] if anchors else (None, None)
-    oldest = gone.link if first is None or first.link is None else first.link
-    began = before.began_at if before is not None else oldest.committed_at
+        raise damaged(key, last)
     anchor = Anchor(
         s.tenant_id, s.fleet_id, key, last, gone.hash, began, gone.link.committed_at, write.instant,
-        retention.by, retention.reason, sealed,
+        retention.by, retention.reason, anchors[-1][1] if anchors else None,
     )  # fmt: skip
     return anchor, cast_anchor(write, number, anchor)
+
+
+def _check_sound(s: Snapshot, number: int, key: str, last: int, anchors: list[Signed]) -> int:
+    """When the first of all was committed; what is broken stays, as it is all that tells of it."""
+    check = ChainCheck(anchors)
+    walk_chain(s, number, key, check, last)
+    if check.fault is not None:
+        raise damaged(key, check.fault.sequence)
+    if check.began is None or check.head.sequence < last:
+        raise damaged(key, check.head.sequence + 1)
+    return check.began

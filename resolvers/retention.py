@@ -9,7 +9,9 @@ from retrograph.resolvers.retain_checkpoints import Retention, retain_checkpoint
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.checkpoint_errors import CheckpointDamaged
 from retrograph.rules.errors import NotFound
+from retrograph.rules.limits import unstorable
 from retrograph.storage.chains import last_older
+from retrograph.storage.checkpoints import damaged
 from retrograph.storage.executions import execution_spans
 
 PAGE = 100
@@ -71,6 +73,8 @@ def retain_fleet(
 def _retain(
     scope: Scope, fleet_id: int, rule: RetentionRule, name: str, older: int | None, *, dry_run: bool
 ) -> RetainedExecution:
+    if unstorable(name):
+        return RetainedExecution(fleet_id, name, 0, damaged(name, 0))
     retention = Retention(name, rule.by, rule.reason, rule.keep_last, older, dry_run)
     try:
         done = retain_checkpoints(scope, fleet_id, retention)

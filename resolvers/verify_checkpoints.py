@@ -7,30 +7,28 @@ from dataclasses import dataclass
 from retrograph.resolvers.checkpoints import check_execution
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.anchor import Anchor
-from retrograph.rules.chain import ChainCheck, Fault, Head
+from retrograph.rules.chain import ChainCheck, ChainFaultKind, Fault, Head
 from retrograph.rules.checkpoint_errors import CheckpointRemoved
 from retrograph.rules.errors import InvalidInput, NotFound
 from retrograph.rules.ledger import LedgerCheck
-from retrograph.storage.chains import Signed, anchors_of, chain_rows
-from retrograph.storage.executions import find_standing
+from retrograph.storage.chains import Signed, anchors_of, walk_chain
+from retrograph.storage.executions import find_standing, when_begun
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.step_entries import ledger_entries
-
-ROWS = 32
-"""Rows read at a time: a payload may take 1 MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedLedger:
     """The entries of a ledger that hold, up to `head`, whose sequence is a number of an entry.
 
-    `erased` of them are without their results.
+    `erased` of them are without their results.  `began` is the instant of the first.
     """
 
     checked: int
     erased: int
     head: Head | None
     fault: Fault | None
+    began: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ def _verify_ledger(
     if number is not None:
         check.take(ledger_entries(s, number, key))
     head = check.head if check.head.sequence else None
-    return VerifiedLedger(check.checked, check.erased, head, check.finish())
+    return VerifiedLedger(check.checked, check.erased, head, check.finish(), check.began)
 
 
 def _verify(
@@ -95,15 +93,22 @@ def _verify(
     anchors = [] if number is None else anchors_of(s, number, key)
     _check_kept(anchors, expected)
     check = ChainCheck(anchors, expected)
-    while number is not None and check.fault is None:
-        rows = chain_rows(s, number, key, check.head.sequence, ROWS)
-        check.take(rows)
-        if len(rows) < ROWS:
-            break
+    if number is not None:
+        walk_chain(s, number, key, check)
     fault = check.finish()
+    if number is not None and not (fault or ledger.fault):
+        fault = _fault_of_row(s, number, check.began, ledger.began)
     anchor, sealed = anchors[-1] if anchors else (None, None)
     head = check.head if check.head.sequence else None
     return Verified(check.checked, check.erased, head, anchor, sealed, fault, ledger, s.instant)
+
+
+def _fault_of_row(s: Snapshot, number: int, *begun: int | None) -> Fault | None:
+    """An execution begins in the transaction of its first checkpoint or step."""
+    first = min((each for each in begun if each is not None), default=None)
+    if first is None or when_begun(s, number) == first:
+        return None
+    return Fault(0, ChainFaultKind.EXECUTION_ALTERED)
 
 
 def _check_kept(anchors: list[Signed], expected: Head | None) -> None:

@@ -97,7 +97,7 @@ class CheckpointsErased:
 class ExecutionDeleted:
     instant: DateTime = strawberry.field(description="The instant of the write.")
     head: Checkpoint | None = strawberry.field(
-        description="Its last checkpoint; null if it had none."
+        description="Its last checkpoint; null if it had none, or it is damaged."
     )
 
     @classmethod

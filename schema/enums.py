@@ -249,6 +249,9 @@ _describe(
         ChainFaultKind.UNLINKED: "The checkpoint was made behind another one than that before it.",
         ChainFaultKind.ANCHOR_ALTERED: "The anchor isn't what was signed off.",
         ChainFaultKind.LOST_TAIL: "The chain ends before the head that was kept.",
+        ChainFaultKind.EXECUTION_ALTERED: (
+            "The execution's own row isn't as it began; the sequence is 0."
+        ),
         ChainFaultKind.OTHER_HEAD: "Another checkpoint stands where the head that was kept stood.",
     },
 )

@@ -8,7 +8,8 @@ from typing import Any
 from sqlalchemy import Executable, bindparam, delete, func, insert, select
 
 from retrograph.rules.anchor import Anchor, anchor_hash
-from retrograph.rules.chain import Stored
+from retrograph.rules.chain import ChainCheck, Stored
+from retrograph.rules.limits import MAX_ID
 from retrograph.storage.checkpoints import NAMES, link_of
 from retrograph.storage.executions import execution_called
 from retrograph.storage.prepared import Frame, fetch, prepared, within_scope
@@ -17,6 +18,8 @@ from retrograph.storage.stored_text import stored_text
 from retrograph.storage.tables import checkpoint, checkpoint_anchor
 from retrograph.storage.write import Write
 
+ROWS = 32
+"""Rows read at a time: a payload may take 1 MB."""
 Signed = tuple[Anchor, str]
 """An anchor and its stored hash."""
 
@@ -42,6 +45,19 @@ def chain_rows(s: Snapshot, execution: int, key: str, after: int, rows: int) -> 
     """The next rows of the chain of an execution, called `key`, behind a sequence."""
     found = fetch(s, _rows, execution=execution, after=after, rows=rows)
     return [_stored(s, key, row) for row in found]
+
+
+def walk_chain(
+    s: Snapshot, execution: int, key: str, check: ChainCheck, last: int = MAX_ID
+) -> None:
+    """Lets `check` take in the chain of an execution, called `key`, from its head on to `last`."""
+    while check.fault is None and check.head.sequence < last:
+        rows = chain_rows(
+            s, execution, key, check.head.sequence, min(ROWS, last - check.head.sequence)
+        )
+        check.take(rows)
+        if len(rows) < ROWS:
+            return
 
 
 def anchors_of(s: Snapshot, execution: int, key: str) -> list[Signed]:

@@ -94,6 +94,15 @@ def find_standing(s: Snapshot, key: str) -> Standing | None:
     return Standing(rows[0][0], rows[0][1] or 0, rows[0][2]) if rows else None
 
 
+def when_begun(s: Snapshot, number: int) -> int | None:
+    """When an execution of the present began, by its own row.
+
+    None where that row tells of a deletion that is none.
+    """
+    ((began, *ended),) = fetch(s, _own_row, execution=number)
+    return None if any(each is not None for each in ended) else began
+
+
 def open_execution(write: Write, key: str) -> Standing:
     """Begins an execution, whose name must be free.
 
@@ -186,8 +195,9 @@ def _sequence(
 
 @prepared
 def _spans(frame: Frame) -> Executable:  # noqa: ARG001 (of the present)
+    key = stored_text(execution.c.key)
     return (
-        select(execution.c.id, execution.c.key, _sequence(func.min), _sequence(func.max))
+        select(execution.c.id, key, _sequence(func.min), _sequence(func.max))
         .where(
             *scoped(execution),
             execution.c.id > bindparam("after"),
@@ -201,7 +211,7 @@ def _spans(frame: Frame) -> Executable:  # noqa: ARG001 (of the present)
 @prepared
 def _names(frame: Frame) -> Executable:  # noqa: ARG001 (of the present)
     return (
-        select(execution.c.id, execution.c.key)
+        select(execution.c.id, stored_text(execution.c.key))
         .where(
             *scoped(execution),
             execution.c.id > bindparam("after"),
@@ -210,6 +220,17 @@ def _names(frame: Frame) -> Executable:  # noqa: ARG001 (of the present)
         .order_by(execution.c.id)
         .limit(bindparam("rows"))
     )
+
+
+@prepared
+def _own_row(frame: Frame) -> Executable:  # noqa: ARG001 (of the present)
+    told = (execution.c.deleted_by, execution.c.deletion_reason)
+    return select(
+        execution.c.created_at,
+        execution.c.deleted_at,
+        execution.c.purged_at,
+        *(stored_text(each) for each in told),
+    ).where(execution.c.id == bindparam("execution"), *within_scope(execution))
 
 
 @prepared

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -39,6 +40,25 @@ def test_every_execution_of_every_fleet_is_retained(database: str) -> None:
     young = (*words, "--keep-checkpoints-days", "1", "--keep-checkpoints", "1")
     assert retrograph(*young).output == "0 checkpoints went.\n"
     refused("CONFIGURATION", "checkpoints", "retain", "--database", database, *SIGNED)
+
+
+def test_a_damaged_execution_is_named(database: str) -> None:
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("DROP TRIGGER checkpoint_update")
+        connection.execute(
+            "UPDATE checkpoint SET session = 'x' WHERE fleet_id = 1 AND sequence = 1"
+        )
+        connection.execute("UPDATE execution SET key = CAST(x'ff' AS TEXT) WHERE fleet_id = 2")
+    words = ("checkpoints", "retain", "--database", database, "--keep-checkpoints", "1", *SIGNED)
+    done = retrograph(*words)
+    assert done.exit_code == 1
+    first, second, last = done.output.splitlines()
+    assert first.startswith("Fleet 1, 'run': [CHECKPOINT_DAMAGED] Checkpoint 1 ")
+    assert second.startswith("Fleet 2, '\\udcff': [CHECKPOINT_DAMAGED]")
+    assert last == "0 checkpoints went."
+    told = retrograph("checkpoints", "check", "--database", database)
+    assert told.exit_code == 1
+    assert told.output.endswith("6 checkpoints, 4 would not load.\n")
 
 
 def test_a_sweep_retains_by_the_settings(database: str) -> None:

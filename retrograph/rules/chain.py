@@ -20,11 +20,12 @@ class ChainFaultKind(IntEnum):
     ANCHOR_ALTERED = 4
     LOST_TAIL = 5
     OTHER_HEAD = 6
+    EXECUTION_ALTERED = 7
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The first broken link: the sequence at which it shows, and how."""
+    """The first broken link: the sequence at which it shows, 0 for the execution's own row; how."""
 
     sequence: int
     kind: ChainFaultKind
@@ -57,11 +58,13 @@ class ChainCheck:
     It begins behind the last of the execution's `anchors`, each given with its stored hash, in
     their order. `expected` is a head that was kept; it must not lie before the last anchor.
     `checked` counts the links that hold, and `erased` those among them without their payloads.
+    `began` is the instant at which the first of all was committed, if there is one.
     """
 
     def __init__(self, anchors: Iterable[tuple[Anchor, str]], expected: Head | None = None) -> None:
         self.checked = self.erased = 0
         self.fault: Fault | None = None
+        self.began: int | None = None
         self._expected = expected
         self.head = self._begin(anchors)
         self._compare_kept()
@@ -87,6 +90,7 @@ class ChainCheck:
                 self.fault = Fault(anchor.sequence, ChainFaultKind.ANCHOR_ALTERED)
                 break
             head, before = Head(anchor.sequence, anchor.checkpoint_hash), stored
+            self.began = anchor.began_at
         return head
 
     def _take(self, row: Stored) -> None:
@@ -101,6 +105,8 @@ class ChainCheck:
             self.checked += 1
             self.erased += row.erasure is not None
             self.head = Head(row.sequence, row.hash)
+            if self.began is None and row.link is not None:
+                self.began = row.link.committed_at
             self._compare_kept()
 
     def _compare_kept(self) -> None:

@@ -85,11 +85,13 @@ class LedgerCheck:
     """Takes in the entries of a ledger in their order, until a fault is found.
 
     `expected` is the last entry that somebody kept: its number, as a sequence, and its hash.
+    `began` is the instant of the first entry, if there is one.
     """
 
     def __init__(self, expected: Head | None = None) -> None:
         self.checked = self.erased = 0
         self.fault: Fault | None = None
+        self.began: int | None = None
         self.head = Head(0, "")
         self._expected = expected
 
@@ -121,6 +123,8 @@ class LedgerCheck:
             self.checked += 1
             self.erased += stored.erased
             self.head = Head(wanted, stored.hash)
+            if self.began is None:
+                self.began = stored.entry.at
 
 
 def is_whole(stored: StoredEntry) -> bool:

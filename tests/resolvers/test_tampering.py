@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Table
 
 from retrograph.resolvers.record_step import Step, record_step
-from retrograph.resolvers.retain_checkpoints import Retention, retain_checkpoints
+from retrograph.resolvers.retain_checkpoints import Retention, delete_execution, retain_checkpoints
 from retrograph.rules.chain import Head
 from retrograph.rules.checkpoint_errors import CheckpointDamaged
 from retrograph.rules.limits import MAX_ID
@@ -17,14 +17,13 @@ from retrograph.storage.checkpoint_records import StepStatus
 from retrograph.storage.payload_codec import DEFLATED_FROM
 from retrograph.storage.tables import checkpoint, checkpoint_anchor, execution, execution_step
 from tests.executions import Execution
-from tests.tampering import allowed, faults, others, put, rows_of, verified
+from tests.tampering import allowed, cut, faults, others, put, rows_of, verified
 
 TABLES: tuple[tuple[Table, frozenset[str]], ...] = (
     (checkpoint, frozenset(checkpoint.c.keys())),
     (checkpoint_anchor, frozenset(checkpoint_anchor.c.keys())),
     (execution_step, frozenset(execution_step.c.keys())),
-    # When it was begun, and by whom it was ended, is no part of what a checkpoint holds.
-    (execution, frozenset({"id", "tenant_id", "fleet_id", "key", "deleted_at"})),
+    (execution, frozenset(execution.c.keys())),
 )
 """What is covered: every column of what makes the chain and the ledger, and what leads to it."""
 LARGE = {"text": "words " * DEFLATED_FROM}
@@ -99,3 +98,28 @@ def test_nothing_begins_beside_what_is_said_to_begin_later(run: Execution) -> No
     with pytest.raises(CheckpointDamaged, match="begins in the future"):
         run.commit(0, "again")
     assert replace(run, name="another").commit(0).checkpoint.sequence == 1
+
+
+@pytest.mark.parametrize("broken", [1, 2, 3])
+def test_what_is_broken_stays(run: Execution, broken: int) -> None:
+    """What would go is all that tells of the damage."""
+    run.grow(5)
+    asked = Retention(run.name, "me", "old", 2)
+    row = next(row for row in rows_of(run, checkpoint) if row["sequence"] == broken)
+    put(run, checkpoint, {"state_node": "another"}, row)
+    with pytest.raises(CheckpointDamaged, match=f"Checkpoint {broken} "):
+        retain_checkpoints(run.scope, run.fleet, asked)
+    cut(run, checkpoint, row)
+    with pytest.raises(CheckpointDamaged):
+        retain_checkpoints(run.scope, run.fleet, asked)
+    assert faults(run) == [(broken, "MISSING"), None]
+
+
+def test_a_damaged_execution_can_be_deleted(run: Execution) -> None:
+    run.grow(2)
+    put(run, checkpoint, {"state_node": "another"}, rows_of(run, checkpoint)[-1])
+    with pytest.raises(CheckpointDamaged):
+        run.head()
+    done = delete_execution(run.scope, run.fleet, run.name, "me", "damaged", purge=True)
+    assert done.head is None
+    assert run.commit(0, "anew").checkpoint.sequence == 1

@@ -12,12 +12,13 @@ import pytest
 import rfc8785
 from sqlalchemy import delete, select, update
 
-from retrograph.resolvers.verify_checkpoints import ROWS, Verified, verify_checkpoints
+from retrograph.resolvers.verify_checkpoints import Verified, verify_checkpoints
 from retrograph.rules.chain import Head
 from retrograph.rules.checkpoint import checkpoint_hash
 from retrograph.rules.checkpoint_errors import CheckpointDamaged
 from retrograph.rules.errors import InvalidInput, NotADatabase, NotFound
 from retrograph.rules.instant import format_instant
+from retrograph.storage.chains import ROWS
 from retrograph.storage.checkpoint_records import CheckpointRecord
 from retrograph.storage.checkpoints import NAMES, link_of
 from retrograph.storage.payload_codec import DEFLATED_FROM, pack
