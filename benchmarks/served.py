@@ -11,14 +11,13 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import uvicorn
-
 from benchmarks.cascades import WARM, time_cascade
 from benchmarks.databases import fresh, opened
 from benchmarks.graphs import FLEET, ROOT, layered, plant
 from benchmarks.measure import Row, compare, interleaved, timed
 from benchmarks.sizes import Sizes
 from retrograph.app import create_app
+from retrograph.server import Server
 from retrograph.storage.store import Store
 
 FIRST = 100
@@ -90,8 +89,7 @@ def _expect(answer: dict[str, Any], field: str, value: object) -> None:
 @contextmanager
 def _server(store: Store) -> Iterator[int]:
     """A server in a thread of its own; gives its port."""
-    config = uvicorn.Config(create_app(store), log_level="warning", timeout_graceful_shutdown=5)
-    server = uvicorn.Server(config)
+    server = Server(create_app(store))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()
