@@ -9,12 +9,13 @@ PIP := -m pip --disable-pip-version-check --quiet
 LOCKED := $(VENV)/.locked
 INSTALLED := $(VENV)/.installed
 PARSER := $(VENV)/.parser
+PEERS := $(VENV)/.peers
 NODE := tests/node/node_modules/.package-lock.json
 UV := uv==0.13.9
 # A worker for each core, each with servers of its own; the tests of a file stay together and share
 # what they set up. Name others: make test PYTEST_ARGS="-n 0 -k sqlite"
 PYTEST_ARGS ?= -n auto --maxprocesses 8 --dist loadfile
-COMPILE := $(LOCKER)/bin/uv pip compile pyproject.toml --universal --python-version 3.11 \
+COMPILE := $(LOCKER)/bin/uv pip compile --universal --python-version 3.11 \
 	--generate-hashes --no-annotate --upgrade --quiet --custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
@@ -39,14 +40,15 @@ check: $(INSTALLED) ## lint, format, types and the import law
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(INSTALLED) ## measure; the table goes to benchmarks/README.md
+bench: $(INSTALLED) $(PEERS) ## measure; the table goes to benchmarks/README.md
 	$(BIN)/python -m benchmarks
 
 lock: ## renew the locks from pyproject.toml
 	"$(PYTHON)" -m venv --clear $(LOCKER)
 	$(LOCKER)/bin/python $(PIP) install "$(UV)"
-	$(COMPILE) --output-file requirements.lock
-	$(COMPILE) --constraint requirements.lock --group dev --output-file requirements-dev.lock
+	$(COMPILE) pyproject.toml --output-file requirements.lock
+	$(COMPILE) pyproject.toml --constraint requirements.lock --group dev --output-file requirements-dev.lock
+	$(COMPILE) --constraint requirements-dev.lock --group bench --output-file requirements-bench.lock
 
 baseline: $(INSTALLED) $(NODE) ## promise clients the present schema; tell what breaks
 	$(BIN)/python -m tests.baseline
@@ -71,6 +73,10 @@ $(LOCKED): requirements-dev.lock
 
 $(PARSER): $(LOCKED) requirements-tsql.lock
 	$(BIN)/python $(PIP) install --no-deps --require-hashes --requirement requirements-tsql.lock
+	@touch $@
+
+$(PEERS): $(LOCKED) requirements-bench.lock
+	$(BIN)/python $(PIP) install --require-hashes --requirement requirements-bench.lock
 	@touch $@
 
 # Without Node the tests that need it are skipped aloud; CI has it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from statistics import median
+from statistics import median, quantiles
 from time import perf_counter
 
 Task = Callable[[], float]
@@ -73,12 +73,27 @@ def compare(
     *,
     scale: float = 1.0,
     at_least: bool = False,
+    with_p99: bool = False,
 ) -> Row:
     """The row for the time of `ours` over that of `theirs`, round by round, times `scale`."""
     pairs = zip(seconds[ours], seconds[theirs], strict=True)
-    note = " / ".join(f"{as_time(median(seconds[name]))} {name}" for name in (ours, theirs))
+    told = _median_and_p99 if with_p99 else _median
+    note = " / ".join(f"{told(seconds[name])} {name}" for name in (ours, theirs))
     ratios = tuple(scale * one / other for one, other in pairs)
     return Row(what, ratios, aim, note, at_least)
+
+
+def p99_of(seconds: list[float]) -> float:
+    """The time that one of a hundred exceeds."""
+    return max(seconds) if len(seconds) < 2 else quantiles(seconds, n=100, method="inclusive")[-1]
+
+
+def _median(seconds: list[float]) -> str:
+    return as_time(median(seconds))
+
+
+def _median_and_p99(seconds: list[float]) -> str:
+    return f"{_median(seconds)} (p99 {as_time(p99_of(seconds))})"
 
 
 def as_time(seconds: float) -> str:

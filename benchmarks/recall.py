@@ -1,166 +1,193 @@
-"""Recall from memory against the bare product of a matrix and a vector, and against itself."""
+"""Recall from memory against the bare product of a matrix and a vector, and against faiss."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import islice
+from math import isqrt
 from pathlib import Path
-from statistics import median, quantiles
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Row, as_time
+from benchmarks.domains import (
+    clustered,
+    indexed,
+    isotropic,
+    queries_near,
+    rows_of,
+    unit_of,
+)
+from benchmarks.measure import Row, as_time, compare, p99_of
 from benchmarks.sizes import Sizes
-from retrograph.rules import search
-from retrograph.rules.domain_index import DomainIndex, Indexed
-from retrograph.rules.search import Query, measure_recall
+from retrograph.rules import search, stages
+from retrograph.rules.domain_index import DomainIndex
+from retrograph.rules.search import Query
 
 _LISTED = 15
-_ENTITIES = 2_000
-_CLUSTERS = 5_000
-_SPREAD = 0.35
-_AT_ONCE = 10_000
+_P99 = 18e-3
+"""Seconds: the claim that is measured here, which names no size."""
+_FAISS_BYTES = 2_000_000_000
+"""Vectors that take more are not copied for faiss."""
 
-Vectors = Any
+_TRAINED = 4
+"""Parts of the rows that faiss makes its lists of: about as many as ours are."""
+
+Find = Callable[[Query], Any]
+Places = set[int]
 
 
 def recalling(_: Path, sizes: Sizes) -> Iterator[Row]:
     """Hybrid recall of 5, each list of 15: exact at several sizes, then in two stages."""
     for count, dimension in sizes.domains:
-        index, rows = _domain(_clustered(count, dimension))
-        yield _against_product(index, rows, sizes, aim=1.1 if count >= 100_000 else None)
-        yield from _against_faiss(index, rows, sizes)
-    count, dimension = sizes.large_domain
-    for kind, made in (("clustered", _clustered), ("isotropic", _isotropic)):
-        index, _rows = _domain(made(count, dimension))
-        yield _two_stages(index, sizes, f"{count:,} × {dimension} {kind}")
+        yield from _exact(indexed(count, dimension, clustered), sizes)
+    for count, dimension in sizes.large_domains:
+        for made in (clustered, isotropic):
+            if _has_room(count * dimension * 4):
+                yield from _in_two_stages(made.__name__, indexed(count, dimension, made), sizes)
+            else:
+                print(f"skipped: no memory for {count:,} × {dimension}")
 
 
-def _clustered(count: int, dimension: int) -> Vectors:
-    rng = np.random.default_rng(1)
-    centres = rng.standard_normal((_CLUSTERS, dimension), np.float32)
-    rows = rng.standard_normal((count, dimension), np.float32)
-    rows *= _SPREAD
-    rows += centres[rng.integers(_CLUSTERS, size=count)]
-    return rows
+def _exact(index: DomainIndex, sizes: Sizes) -> Iterator[Row]:
+    rows, queries = np.concatenate([*rows_of(index)]), queries_near(index, sizes.recalls)
+    what = f"Recall among {len(index):,} × {index.vectors.dimension}, exact, against"
+    finds: dict[str, Find] = {"recall": _ours(index), "product": lambda q: rows @ unit_of(q)}
+    aim = 1.1 if len(index) >= 100_000 else None
+    yield _row(f"{what} the bare product", _in_turn(queries, finds), aim)
+    yield from _against_faiss(what, index, queries, in_lists=False)
 
 
-def _isotropic(count: int, dimension: int) -> Vectors:
-    return np.random.default_rng(1).standard_normal((count, dimension), np.float32)
+def _ours(index: DomainIndex) -> Find:
+    eligible = np.ones(len(index), np.bool_)
+    return lambda query: search.recall(index, query, eligible)
 
 
-def _domain(rows: Vectors) -> tuple[DomainIndex, Vectors]:
-    index = DomainIndex(rows.shape[1])
-    index.reserve(len(rows))
-    for start in range(0, len(rows), _AT_ONCE):
-        some = rows[start : start + _AT_ONCE]
-        index.add(
-            [
-                Indexed(id, row.tobytes(), (f"urn:{id % _ENTITIES}", f"urn:{id % 7}"))
-                for id, row in enumerate(some, start)
-            ]
-        )
-    return index, rows
+def _listed(index: DomainIndex, query: Query) -> Places:
+    """The places of the dense list."""
+    return set(search.lists(index, query, np.ones(len(index), np.bool_))[0].tolist())
 
 
-def _queries(index: DomainIndex, count: int) -> list[Query]:
-    rng = np.random.default_rng(2)
-    places = rng.integers(len(index), size=count)
-    near = index.vectors.take(places) * (1 + 0.05 * rng.standard_normal((count, 1)))
-    near += 0.01 * rng.standard_normal(near.shape) / np.sqrt(near.shape[1])
-    return [
-        Query(vector.astype("<f4").tobytes(), (f"urn:{place % _ENTITIES}",), 0.0)
-        for vector, place in zip(near, places.tolist(), strict=True)
-    ]
+def _exactly(act: Find, index: DomainIndex) -> Find:
+    """Does the same, but without a partition."""
+
+    def find(query: Query) -> Any:
+        partition, index.partition = index.partition, None
+        try:
+            return act(query)
+        finally:
+            index.partition = partition
+
+    return find
 
 
-def _against_product(index: DomainIndex, rows: Vectors, sizes: Sizes, aim: float | None) -> Row:
-    eligible, ours, theirs = np.ones(len(index), np.bool_), [], []
-    for query in _queries(index, sizes.recalls):
-        vector = np.frombuffer(query.vector, "<f4")
-        theirs.append(_seconds(lambda vector=vector: rows @ vector))
-        ours.append(_seconds(lambda query=query: search.recall(index, query, eligible)))
-    what = f"Recall among {rows.shape[0]:,} × {rows.shape[1]}, exact, against the bare product"
-    return _row(what, aim, ours, theirs, "recall", "product")
+def _in_two_stages(kind: str, index: DomainIndex, sizes: Sizes) -> Iterator[Row]:
+    """As the program chooses against exact, with the share of the best that both find."""
+    here = f"Recall among {len(index):,} × {index.vectors.dimension} {kind}"
+    queries, listed = queries_near(index, sizes.recalls), partial(_listed, index)
+    chosen = _choose(index)
+    exact = _exactly(listed, index)
+    hits = np.mean([len(listed(query) & exact(query)) / _LISTED for query in queries])
+    finds = {"as chosen": _ours(index), "exact": _exactly(_ours(index), index)}
+    seconds = _in_turn(queries, finds)
+    yield _row(f"{here}, {chosen}, against exact: recall@{_LISTED} {hits:.3f}", seconds)
+    if index.partition is not None and index.partition.looked_at:
+        p99 = p99_of(seconds["as chosen"])
+        yield Row(f"{here}: its p99 against 18 ms", (p99 / _P99,), 1.0, f"{as_time(p99)} p99")
+    finds = {"as chosen": _ours(index), "product": partial(_product, index)}
+    yield _row(f"{here} against the bare product", _in_turn(queries, finds))
+    yield from _against_faiss(f"{here} against", index, queries, in_lists=True)
 
 
-def _against_faiss(index: DomainIndex, rows: Vectors, sizes: Sizes) -> Iterator[Row]:
-    """Hybrid recall against faiss' exact search of the 15 nearest alone, on the same vectors."""
+def _choose(index: DomainIndex) -> str:
+    """Lets the program choose, and tells what it has measured."""
+    eligible = np.ones(len(index), np.bool_)
+    index.partition = stages.part(index)
+    ahead = stages.sampled_ahead(index, index.partition, eligible)
+    rows = index.partition.looked_at = stages.rows_to_look_at(ahead, len(index))
+    sampled = stages.share_within(ahead, rows or len(index) // stages.MOST)
+    told = f"{rows:,} rows are looked at" if rows else "it is exact"
+    return f"sampled recall {sampled:.3f}, so {told}"
+
+
+def _product(index: DomainIndex, query: Query) -> None:
+    vector = unit_of(query)
+    for _, rows, _ in index.vectors.parts(len(index)):
+        rows @ vector
+
+
+def _against_faiss(
+    what: str, index: DomainIndex, queries: list[Query], *, in_lists: bool
+) -> Iterator[Row]:
+    """Hybrid recall against faiss' search of the 15 nearest alone, on the same vectors."""
+    if len(index) * index.vectors.dimension * 4 > _FAISS_BYTES:
+        return
     try:
         import faiss  # noqa: PLC0415 (installed for this alone)
     except ImportError:
-        print("skipped: no faiss; pip install faiss-cpu")
+        print("skipped: no faiss; make bench has it")
         return
-    flat = faiss.IndexFlatIP(rows.shape[1])
-    for start in range(0, len(rows), _AT_ONCE):
-        flat.add(_unit(rows[start : start + _AT_ONCE]))
-    eligible, ours, theirs, hits = np.ones(len(index), np.bool_), [], [], 0.0
-    queries = _queries(index, sizes.recalls)
-    for query in queries:
-        vector = _unit(np.frombuffer(query.vector, "<f4")[None, :])
-        theirs.append(_seconds(lambda vector=vector: flat.search(vector, _LISTED)))
-        ours.append(_seconds(lambda query=query: search.recall(index, query, eligible)))
-        wanted = set(flat.search(vector, _LISTED)[1][0].tolist()) - {-1}
-        found = set(index.ids[search.lists(index, query, eligible)[0]].tolist())
-        hits += len(found & wanted) / len(wanted)
-    what = (
-        f"Recall among {rows.shape[0]:,} × {rows.shape[1]}, exact, against faiss' flat index: "
-        f"recall@{_LISTED} {hits / len(queries):.3f}"
+    flat = faiss.IndexFlatIP(index.vectors.dimension)
+    for rows in rows_of(index):
+        flat.add(rows)
+    if in_lists:
+        yield from _against_lists(what, faiss, flat, index, queries)
+        return
+    find = _faiss(flat)
+    hits = np.mean([len(_listed(index, q) & find(q)) / len(find(q)) for q in queries])
+    seconds = _in_turn(queries, {"recall": _ours(index), "faiss": find})
+    yield _row(f"{what} faiss' flat index: recall@{_LISTED} {hits:.3f}", seconds)
+
+
+def _against_lists(
+    what: str, faiss: Any, flat: Any, index: DomainIndex, queries: list[Query]
+) -> Iterator[Row]:
+    """Against faiss' lists, as many as ours, of which it looks into as few as reach the recall."""
+    dimension, count = index.vectors.dimension, isqrt(len(index))
+    best = [_faiss(flat)(query) for query in queries]
+    lists = faiss.IndexIVFFlat(
+        faiss.IndexFlatIP(dimension), dimension, count, faiss.METRIC_INNER_PRODUCT
     )
-    yield _row(what, None, ours, theirs, "recall", "faiss")
+    lists.train(np.concatenate([*islice(rows_of(index), _TRAINED)]))
+    for rows in rows_of(index):
+        lists.add(rows)
+    recall = 0.0
+    while recall < stages.LEAST_RECALL and lists.nprobe < count:
+        lists.nprobe *= 2
+        hits = [len(_faiss(lists)(q) & b) / len(b) for q, b in zip(queries, best, strict=True)]
+        recall = float(np.mean(hits))
+    ours = [len(_listed(index, q) & b) / len(b) for q, b in zip(queries, best, strict=True)]
+    told = f"recall@{_LISTED} {np.mean(ours):.3f}, theirs {recall:.3f}"
+    seconds = _in_turn(queries, {"as chosen": _ours(index), "faiss": _faiss(lists)})
+    yield _row(f"{what} faiss' {lists.nprobe} of {count:,} lists: {told}", seconds)
 
 
-def _unit(rows: Vectors) -> Vectors:
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+def _faiss(index: Any) -> Callable[[Query], Places]:
+    return lambda q: set(index.search(unit_of(q)[None, :], _LISTED)[1][0].tolist()) - {-1}
 
 
-def _two_stages(index: DomainIndex, sizes: Sizes, kind: str) -> Row:
-    """Two stages and exact on the same queries, with the share of the best that both find."""
-    eligible = np.ones(len(index), np.bool_)
-    index.take_signs()
-    sampled = measure_recall(index, eligible)
-    staged: list[float] = []
-    exact: list[float] = []
-    hits = 0.0
-    queries = _queries(index, sizes.recalls)
-    for query in queries:
-        found = []
-        for two_stage, seconds in ((True, staged), (False, exact)):
-            index.two_stage = two_stage
-            seconds.append(_seconds(lambda q=query: search.recall(index, q, eligible)))
-            found.append(set(search.lists(index, query, eligible)[0].tolist()))
-        hits += len(found[0] & found[1]) / max(1, len(found[1]))
-    chosen = "two stages" if sampled >= search.LEAST_RECALL else "exact"
-    what = (
-        f"Recall among {kind} in two stages against exact: recall@{_LISTED} "
-        f"{hits / len(queries):.3f}, sampled {sampled:.3f}, so it is {chosen}"
-    )
-    return _row(what, None, staged, exact, "two stages", "exact")
+def _in_turn(queries: list[Query], finds: Mapping[str, Find]) -> dict[str, list[float]]:
+    """The seconds of every query but the first, which fills caches."""
+    seconds: dict[str, list[float]] = {name: [] for name in finds}
+    for number, query in enumerate(queries):
+        for name, find in finds.items():
+            start = perf_counter()
+            find(query)
+            if number:
+                seconds[name].append(perf_counter() - start)
+    return seconds
 
 
-def _row(
-    what: str,
-    aim: float | None,
-    ours: list[float],
-    theirs: list[float],
-    name: str,
-    other: str,
-) -> Row:
-    # The first of each fills caches.
-    pairs = list(zip(ours, theirs, strict=True))[1:] or list(zip(ours, theirs, strict=True))
-    note = " / ".join(
-        f"{as_time(median(side))} {label} (p99 {as_time(_p99(side))})"
-        for side, label in (([a for a, _ in pairs], name), ([b for _, b in pairs], other))
-    )
-    return Row(what, tuple(a / b for a, b in pairs), aim, note)
+def _row(what: str, seconds: dict[str, list[float]], aim: float | None = None) -> Row:
+    ours, theirs = seconds
+    return compare(what, aim, seconds, ours, theirs, with_p99=True)
 
 
-def _p99(seconds: list[float]) -> float:
-    return max(seconds) if len(seconds) < 2 else quantiles(seconds, n=100)[-1]
-
-
-def _seconds(action: Any) -> float:
-    start = perf_counter()
-    action()
-    return perf_counter() - start
+def _has_room(size: int) -> bool:
+    """Whether so many bytes of vectors, and as many for other work, are free."""
+    for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1_024 > 2 * size
+    return True

@@ -45,8 +45,8 @@ class Sizes:
     file: Path = DEBIAN
     root: str = "src:glibc"
     domains: tuple[tuple[int, int], ...] = ((1_000, 1_536), (10_000, 1_536), (100_000, 1_536))
-    large_domain: tuple[int, int] = (1_000_000, 384)
-    recalls: int = 60
+    large_domains: tuple[tuple[int, int], ...] = ((1_000_000, 384), (1_000_000, 1_536))
+    recalls: int = 200
     tasks: int = 200
 
 
@@ -76,7 +76,7 @@ TINY = Sizes(
     subscribers=(2,),
     deliveries=12,
     domains=((40, 8),),
-    large_domain=(600, 16),
+    large_domains=((600, 16),),
     recalls=2,
     tasks=2,
 )

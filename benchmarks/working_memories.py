@@ -67,10 +67,9 @@ def _costs(scope: Scope, path: Path, sizes: Sizes) -> Iterator[Row]:
             "bare read": lambda: timed(lambda: bare.execute("SELECT * FROM memory").fetchall()),
         }
         seconds = interleaved(sizes.recalls, tasks)
-    yield compare(
-        "Update of a working memory against a bare row", None, seconds, "update", "bare update"
-    )
-    yield compare("Read of a working memory against a bare row", None, seconds, "read", "bare read")
+    for name, act in (("Update", "update"), ("Read", "read")):
+        what = f"{name} of a working memory against a bare row"
+        yield compare(what, None, seconds, act, f"bare {act}", with_p99=True)
 
 
 def _tokens(sizes: Sizes) -> Row:

@@ -17,7 +17,7 @@ from retrograph.rules.arrays import Flags
 from retrograph.rules.domain_index import DomainIndex, bytes_of_episode
 from retrograph.rules.eligible import changed, only
 from retrograph.rules.errors import DomainTooLarge
-from retrograph.rules.search import TWO_STAGES_FROM, choose_stages
+from retrograph.rules.stages import choose_stages
 from retrograph.storage.episode_records import Domain
 from retrograph.storage.episodes import active_in, changed_in, indexed
 from retrograph.storage.snapshot import Snapshot
@@ -102,7 +102,7 @@ class DomainIndexes:
         index = entry.index
         missing = [id for id in ids if not index.holds(id)]
         count = len(index) + len(missing)
-        size = bytes_of_episode(index.vectors.dimension, with_signs=count >= TWO_STAGES_FROM)
+        size = bytes_of_episode(index.vectors.dimension)
         if count * size > self.most_bytes:
             raise DomainTooLarge(
                 f"{count:,} episodes of this domain take about {count * size:,} bytes; recall may "

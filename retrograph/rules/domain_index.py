@@ -13,7 +13,8 @@ import numpy as np
 
 from retrograph.rules.arrays import NO_INTS, Flags, Ints
 from retrograph.rules.canonical_json import canonical_json
-from retrograph.rules.sign_bits import SignBits, bytes_of_signs
+from retrograph.rules.column import Column
+from retrograph.rules.partition import Partition
 from retrograph.rules.vectors import Vectors, bytes_of_row, read_rows
 
 
@@ -30,16 +31,17 @@ class Indexed:
 class DomainIndex:
     """The vectors, entities and metadata of a domain's episodes, by place."""
 
-    def __init__(self, dimension: int, *, with_signs: bool = False) -> None:
+    def __init__(self, dimension: int) -> None:
         self.vectors = Vectors(dimension)
-        self.signs = SignBits(dimension) if with_signs else None
-        self.two_stage = False
-        """Whether the signs find what is near; see `search.choose_stages`."""
+        self.partition: Partition | None = None
+        """What leads to the nearest in a large index; see `stages.choose_stages`."""
+        self.parted_at = 0
+        """How many episodes there were when it was made."""
         self.measured_at = 0
-        """How many episodes there were when that was found out."""
-        self._ids = _Column()
-        self._entity_counts = _Column()
-        self._postings: dict[str, _Column] = {}
+        """How many there were when it was last found out how well it leads."""
+        self._ids = Column()
+        self._entity_counts = Column()
+        self._postings: dict[str, Column] = {}
         self._places: dict[int, int] = {}
 
     def __len__(self) -> int:
@@ -58,9 +60,8 @@ class DomainIndex:
     @property
     def nbytes(self) -> int:
         """About the memory that the index takes."""
-        signs = 0 if self.signs is None else bytes_of_signs(self.vectors.dimension)
         postings = sum(len(each.values) for each in self._postings.values())
-        return self.vectors.nbytes + len(self) * (signs + _BYTES_OF_PLACE) + postings * 8
+        return self.vectors.nbytes + len(self) * _BYTES_OF_PLACE + postings * 8
 
     def add(self, episodes: Sequence[Indexed]) -> None:
         """Takes in those episodes that it doesn't hold."""
@@ -69,12 +70,12 @@ class DomainIndex:
             return
         rows = read_rows([each.vector for each in fresh], self.vectors.dimension)
         self.vectors.add(rows)
-        if self.signs is not None:
-            self.signs.add(rows)
+        if self.partition is not None:
+            self.partition.add(rows)
         for place, each in enumerate(fresh, len(self)):
             self._places[each.id] = place
             for term in {*each.entities, *each.metadata}:
-                self._postings.setdefault(term, _Column()).add([place])
+                self._postings.setdefault(term, Column()).add([place])
         self._entity_counts.add([len(set(each.entities)) for each in fresh])
         self._ids.add([each.id for each in fresh])
 
@@ -82,14 +83,9 @@ class DomainIndex:
         """Makes room for so many more episodes at once."""
         self.vectors.reserve(count)
 
-    def take_signs(self) -> None:
-        """Keeps the signs of vectors from now on, and of those that it holds."""
-        if self.signs is None:
-            signs = SignBits(self.vectors.dimension)
-            for start in range(0, len(self), _TAKEN):
-                end = min(start + _TAKEN, len(self))
-                signs.add(self.vectors.take(np.arange(start, end)))
-            self.signs = signs
+    def take_partition(self, partition: Partition) -> None:
+        """Is led by a partition of all that it holds, from now on."""
+        self.partition, self.parted_at = partition, len(self)
 
     def holds(self, id: int) -> bool:
         """Whether it holds an episode."""
@@ -102,9 +98,7 @@ class DomainIndex:
     def with_term(self, term: str, count: int) -> Ints:
         """The places below `count` whose episodes have an entity's URN or a pair of metadata."""
         found = self._postings.get(term)
-        if found is None:
-            return NO_INTS
-        return found.values[: int(np.searchsorted(found.values, count))]
+        return NO_INTS if found is None else found.below(count)
 
     def with_all(self, terms: Collection[str], count: int) -> Flags:
         """Which places below `count` have every one of these terms."""
@@ -127,36 +121,10 @@ def metadata_term(name: str, value: object) -> str:
     return canonical_json([name, value], field=("metadata",))
 
 
-def bytes_of_episode(dimension: int, *, with_signs: bool) -> int:
+def bytes_of_episode(dimension: int) -> int:
     """About the memory that an episode takes in an index."""
-    signs = bytes_of_signs(dimension) if with_signs else 0
-    return bytes_of_row(dimension) + signs + _BYTES_OF_PLACE
+    return bytes_of_row(dimension) + _BYTES_OF_PLACE
 
 
-_TAKEN = 8_192
-"""Rows whose signs are taken at once."""
 _BYTES_OF_PLACE = 200
-"""Of ids, places and terms: about, and rather too much."""
-
-
-class _Column:
-    """Numbers that are added at the end; what was read of them stays as it is."""
-
-    __slots__ = ("_count", "_room")
-
-    def __init__(self) -> None:
-        self._room: Ints = np.empty(4, np.int64)
-        self._count = 0
-
-    @property
-    def values(self) -> Ints:
-        return self._room[: self._count]
-
-    def add(self, numbers: Sequence[int]) -> None:
-        count = self._count + len(numbers)
-        if count > len(self._room):
-            room = np.empty(count * 2, np.int64)
-            room[: self._count] = self.values
-            self._room = room
-        self._room[self._count : count] = numbers
-        self._count = count
+"""Of ids, places, lists and terms: about, and rather too much."""

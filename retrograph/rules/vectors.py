@@ -19,7 +19,9 @@ Doubles = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 _ROUNDING = 2.0**-24
 """Half a unit in the last place of a float32 at 1."""
 _CHUNK = 256
-"""Rows that are widened to float64 at once."""
+"""Rows that are copied, or widened to float64, at once."""
+_PART = 8_192
+"""Rows that others than a query are compared with at once."""
 _FIRST_BLOCK = 1_024
 _LARGEST_BLOCK = 65_536
 """Rows; blocks double, so that a small domain takes little and a large one few blocks."""
@@ -79,9 +81,21 @@ class Vectors:
     def near_of(self, query: Floats, places: Ints) -> Floats:
         """The same for some rows."""
         unit, found = _unit(query), np.empty(len(places), np.float32)
+        room = np.empty((_CHUNK, self.dimension), np.float32)
         for block, inside, offsets in self._at(places):
-            found[inside] = (block.rows[offsets] @ unit) * block.inverse[offsets]
+            for start in range(0, len(offsets), _CHUNK):
+                some = offsets[start : start + _CHUNK]
+                rows = np.take(block.rows, some, 0, room[: len(some)], "clip")
+                found[inside[start : start + _CHUNK]] = rows @ unit * block.inverse[some]
         return found
+
+    def parts(self, count: int) -> Iterator[tuple[int, Floats, Floats]]:
+        """The first rows, some at once: where they begin, the rows, and one over their lengths."""
+        for first, block in zip(self._starts, self._blocks, strict=False):
+            end = min(block.size, count - first)
+            for start in range(0, end, _PART):
+                place = slice(start, min(start + _PART, end))
+                yield first + start, block.rows[place], block.inverse[place]
 
     def cosines(self, query: Floats, places: Ints) -> Doubles:
         """The settled cosines of some rows and a query."""

@@ -32,9 +32,10 @@ def test_the_product_lock_pins_every_dependency() -> None:
     assert names(project["dependencies"]) <= pins("requirements.lock").keys()
 
 
-def test_the_development_lock_pins_its_group_too() -> None:
-    group = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]["dev"]
-    assert names(group) <= pins("requirements-dev.lock").keys()
+@pytest.mark.parametrize("group", ["dev", "bench"])
+def test_the_locks_of_groups_pin_these_too(group: str) -> None:
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
+    assert names(groups[group]) <= pins(f"requirements-{group}.lock").keys()
 
 
 def test_development_runs_on_the_versions_of_the_product() -> None:
@@ -42,7 +43,15 @@ def test_development_runs_on_the_versions_of_the_product() -> None:
     assert {name: development.get(name) for name in product} == product
 
 
-@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+def test_what_is_measured_against_changes_no_version() -> None:
+    development, peers = pins("requirements-dev.lock"), pins("requirements-bench.lock")
+    shared = development.keys() & peers.keys()
+    assert {name: peers[name] for name in shared} == {name: development[name] for name in shared}
+
+
+@pytest.mark.parametrize(
+    "lock", ["requirements.lock", "requirements-dev.lock", "requirements-bench.lock"]
+)
 def test_every_pin_has_a_hash(lock: str) -> None:
     blocks = re.split(r"^(?=[a-z])", (ROOT / lock).read_text(), flags=re.MULTILINE)[1:]
     assert [block for block in blocks if "--hash=sha256:" not in block] == []

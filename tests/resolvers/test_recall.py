@@ -15,11 +15,10 @@ from retrograph.resolvers.episodes import relate_entities
 from retrograph.resolvers.pin_node import pin_node
 from retrograph.resolvers.recall import recall
 from retrograph.resolvers.scope import Role, Scope
-from retrograph.rules import search
+from retrograph.rules import stages
 from retrograph.rules.entity import RelationType
 from retrograph.rules.errors import DomainTooLarge, InvalidInput, NotFound
 from retrograph.rules.names import fold_name
-from retrograph.storage import domain_indexes
 from retrograph.storage.domain_indexes import DomainIndexes
 from retrograph.storage.store import Store, open_store
 from tests.clock import ManualClock
@@ -189,17 +188,16 @@ def test_memory_has_a_bound(episodes: Episodes) -> None:
     episodes.memory.store.indexes = DomainIndexes()
 
 
-def test_a_large_domain_takes_signs_and_measures_them(
+def test_a_large_domain_is_parted_and_measured(
     episodes: Episodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "TWO_STAGES_FROM", 5)
-    monkeypatch.setattr(domain_indexes, "TWO_STAGES_FROM", 5)
+    monkeypatch.setattr(stages, "TWO_STAGES_FROM", 5)
     for n in range(6):
         episodes.learn([1, n])
     assert len(episodes.recall([1, 0])) == 5
     entry = [*episodes.memory.store.indexes._entries.values()][-1]
-    assert entry.index.signs is not None
-    assert (entry.index.two_stage, entry.index.measured_at) == (True, 6)
+    assert entry.index.partition is not None
+    assert (entry.index.parted_at, entry.index.measured_at) == (6, 6)
     episodes.learn([1, 6])
     assert len(episodes.recall([1, 0], top_k=7)) == 7
 

@@ -1,4 +1,4 @@
-"""Recall equals the plain reference and the shared cases; two stages are measured, not believed."""
+"""Recall equals the plain reference and the shared cases."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrograph.rules import domain_index, search, vectors
+from retrograph.rules import domain_index, vectors
 from retrograph.rules.domain_index import DomainIndex, Indexed, bytes_of_episode
-from retrograph.rules.search import Query, measure_recall, recall
+from retrograph.rules.search import Query, recall
 from tests.rules.recall_reference import Episode, case_names, cosine, reference, shown
 from tests.shared import shared
 
@@ -24,8 +24,8 @@ def bytes_of(vector: Sequence[float]) -> bytes:
     return np.array(vector, "<f4").tobytes()
 
 
-def index_of(episodes: Sequence[Episode], *, with_signs: bool = False) -> DomainIndex:
-    index = DomainIndex(len(episodes[0][1]), with_signs=with_signs)
+def index_of(episodes: Sequence[Episode]) -> DomainIndex:
+    index = DomainIndex(len(episodes[0][1]))
     index.add([Indexed(id, bytes_of(vector), names) for id, vector, names in episodes])
     return index
 
@@ -156,55 +156,6 @@ def test_near_cosines_are_within_the_margin(dimension: int, count: int) -> None:
     assert np.abs(store.near_of(rows[0], np.arange(count)) - exact).max() <= store.margin
 
 
-def signed(rows: Any) -> DomainIndex:
-    return index_of([(place, row, ()) for place, row in enumerate(rows)], with_signs=True)
-
-
-def test_two_stages_find_what_is_clustered_and_say_so() -> None:
-    rows = clustered(6_000, 128, 300, 0.3)
-    index = signed(rows)
-    assert measure_recall(index, everything(index)) >= search.LEAST_RECALL
-    exact = recall(index, Query(bytes_of(rows[8])), everything(index))
-    index.two_stage = True
-    assert recall(index, Query(bytes_of(rows[8])), everything(index)) == exact
-
-
-def test_two_stages_miss_what_has_no_order_and_say_so() -> None:
-    rows = np.random.default_rng(1).standard_normal((6_000, 16)).astype(np.float32)
-    index = signed(rows)
-    assert measure_recall(index, everything(index)) < search.LEAST_RECALL
-
-
-def test_nothing_is_missed_among_few_or_without_signs() -> None:
-    rows = clustered(400, 16, 400, 5.0)
-    assert measure_recall(signed(rows), np.ones(400, np.bool_)) == 1.0
-    assert measure_recall(index_of([(1, rows[0], ())]), np.ones(1, np.bool_)) == 1.0
-
-
-def test_two_stages_keep_to_those_who_are_eligible() -> None:
-    rows = clustered(6_000, 64, 5, 0.2)
-    index, eligible = signed(rows), np.zeros(6_000, np.bool_)
-    eligible[1_000:5_900] = True
-    index.two_stage = True
-    found = recall(index, Query(bytes_of(rows[0]), k=100), eligible)
-    assert found
-    assert all(1_000 <= each.id < 5_900 for each in found)
-
-
-@pytest.mark.parametrize("dimension", [1, 63, 64, 65, 200])
-def test_distances_count_the_signs_that_differ(dimension: int) -> None:
-    rows = clustered(300, dimension, 300, 1.0)
-    index = signed(rows)
-    assert index.signs is not None
-    found = index.signs.distances(rows[4], 250)
-    assert found.tolist() == ((rows[:250] > 0) != (rows[4] > 0)).sum(axis=1).tolist()
-
-
-def test_signs_go_on_over_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retrograph.rules.sign_bits._BLOCK", 100)
-    test_distances_count_the_signs_that_differ(65)
-
-
 def test_filters_and_repeats() -> None:
     index = DomainIndex(1)
     index.add([Indexed(5, bytes_of([1]), {"u"}, {'kind="a"'}), Indexed(6, bytes_of([1]), {"u"})])
@@ -218,6 +169,6 @@ def test_filters_and_repeats() -> None:
 
 
 def test_memory_is_told_before_and_after() -> None:
-    index = signed(clustered(100, 128, 2, 1.0))
-    assert index.nbytes == 100 * bytes_of_episode(128, with_signs=True)
-    assert bytes_of_episode(128, with_signs=True) == 129 * 4 + 16 + domain_index._BYTES_OF_PLACE
+    index = index_of([(n, row, ()) for n, row in enumerate(clustered(100, 128, 2, 1.0))])
+    assert index.nbytes == 100 * bytes_of_episode(128)
+    assert bytes_of_episode(128) == 129 * 4 + domain_index._BYTES_OF_PLACE

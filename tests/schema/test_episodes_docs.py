@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from retrograph.rules import compaction, fusion, search, utility
+from retrograph.rules import compaction, fusion, search, stages, utility
 from retrograph.rules.domain_index import bytes_of_episode
 from retrograph.rules.entity import EntityKind, RelationType
 from retrograph.rules.reflection import EpisodeStatus
@@ -34,12 +34,13 @@ def test_its_numbers_are_those_in_force() -> None:
     assert f"(`topK`, {search.DEFAULT_K})" in PAGE
     assert f"`threshold` ({search.DEFAULT_THRESHOLD})" in PAGE
     assert f"`1 / ({fusion.RANK_OFFSET} + rank)`" in PAGE
-    assert f"Up to {search.TWO_STAGES_FROM:,} episodes" in PAGE
-    assert f"choose {search._RESCORED} candidates" in PAGE
-    assert search.LEAST_RECALL == 0.99
+    assert f"Up to {stages.TWO_STAGES_FROM:,} episodes" in PAGE
+    assert f"at least {stages._FEWEST:,} episodes" in PAGE
+    assert f"one in {stages.MOST} of them" in PAGE
+    assert stages.LEAST_RECALL == 0.99
     assert f"({DEFAULT_BYTES:,};" in PAGE
     assert Settings().recall_memory == DEFAULT_BYTES
-    assert f"{bytes_of_episode(1_536, with_signs=True) / 1_000:.1f}\nKB" in PAGE
+    assert f"{bytes_of_episode(1_536) / 1_000:.1f}\nKB" in PAGE
     assert f"{compaction.UNUSED // utility.DAY} days" in PAGE
     assert f"worth less than {compaction.LEAST_UTILITY}" in PAGE
     assert f"cosine is {compaction.SAME_COSINE} or more" in PAGE
