@@ -10,7 +10,7 @@ import numpy as np
 
 from retrograph.rules.arrays import NO_INTS, Flags, Ints
 from retrograph.rules.column import Column
-from retrograph.rules.vectors import Floats
+from retrograph.rules.vectors import Floats, dots
 
 _ROUNDS = 5
 """Of k-means: more make the lists hardly better."""
@@ -67,7 +67,7 @@ class Partition:
         return found
 
     def _nearest_lists(self, query: Floats) -> Ints:
-        order: Ints = np.argsort(-(self._centres @ query), kind="stable")
+        order: Ints = np.argsort(-dots(self._centres, query), kind="stable")
         return order
 
 

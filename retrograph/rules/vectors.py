@@ -22,6 +22,8 @@ _CHUNK = 256
 """Rows that are copied, or widened to float64, at once."""
 _PART = 8_192
 """Rows that others than a query are compared with at once."""
+_ALONE = 4_000_000
+"""Numbers that one thread multiplies."""
 _FIRST_BLOCK = 1_024
 _LARGEST_BLOCK = 65_536
 """Rows; blocks double, so that a small domain takes little and a large one few blocks."""
@@ -74,7 +76,7 @@ class Vectors:
         unit, found = _unit(query), np.empty(count, np.float32)
         for start, block in zip(self._starts, self._blocks, strict=False):
             some = found[start : start + block.size]
-            np.dot(block.rows[: len(some)], unit, out=some)
+            dots(block.rows[: len(some)], unit, some)
             some *= block.inverse[: len(some)]
         return found
 
@@ -86,7 +88,7 @@ class Vectors:
             for start in range(0, len(offsets), _CHUNK):
                 some = offsets[start : start + _CHUNK]
                 rows = np.take(block.rows, some, 0, room[: len(some)], "clip")
-                found[inside[start : start + _CHUNK]] = rows @ unit * block.inverse[some]
+                found[inside[start : start + _CHUNK]] = dots(rows, unit) * block.inverse[some]
         return found
 
     def parts(self, count: int) -> Iterator[tuple[int, Floats, Floats]]:
@@ -161,6 +163,16 @@ def bytes_of_row(dimension: int) -> int:
 def read_rows(blobs: list[bytes], dimension: int) -> Floats:
     """Stored vectors as rows."""
     found: Floats = np.frombuffer(b"".join(blobs), "<f4").reshape(len(blobs), dimension)
+    return found
+
+
+def dots(rows: Floats, query: Floats, out: Floats | None = None) -> Floats:
+    """The dot product of every row and a query.
+
+    On one thread where rows are few: waiting for another then takes longer than it saves.
+    """
+    product = np.vecdot if rows.size <= _ALONE else np.dot
+    found: Floats = product(rows, query, out=out)
     return found
 
 
