@@ -277,6 +277,6 @@ def test_nothing_crosses_between_tenants(tenants: dict[int, Episodes]) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.needs("file")
+@pytest.mark.needs("large_graphs")
 def test_nothing_crosses_in_ten_thousand_recalls(tenants: dict[int, Episodes]) -> None:
     crossings(tenants, 10_000)
