@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TypeVar
 
 from retrograph.resolvers.scope import Scope
-from retrograph.rules.compaction import Compaction, Kept, plan_compaction, worn_out
+from retrograph.rules.compaction import Compaction, Kept, planning, worn_out
 from retrograph.rules.reflection import EpisodeStatus
 from retrograph.rules.utility import utility
 from retrograph.storage.domain_indexes import DomainView
@@ -53,41 +53,58 @@ class Compacted:
 
 def compact_fleet(scope: Scope, fleet_id: int, *, dry_run: bool = False) -> list[Compacted]:
     """Compacts every domain of a fleet; raises `NotFound`, `DomainTooLarge`."""
+    slices = compacting(scope, fleet_id, dry_run=dry_run)
+    return [each for each in slices if each is not None]
+
+
+def compacting(scope: Scope, fleet_id: int, *, dry_run: bool = False) -> Iterator[Compacted | None]:
+    """The same in slices, between which other work may be done: None until a domain is done.
+
+    A slice reads or writes some episodes, or compares those about the same entities.
+    """
     with scope.snapshot(fleet_id) as snapshot:
         domains = domains_of(snapshot)
-    return [_compact(scope, fleet_id, each, dry_run) for each in domains]
+    for domain in domains:
+        now = scope.store.now()
+        for plan in _planning(scope, fleet_id, domain, now):
+            if plan is None:
+                yield None
+            elif dry_run:
+                yield Compacted(domain.name, plan.retired, plan.merged, (), plan.skipped)
+            else:
+                yield from _carrying_out(scope, fleet_id, domain, plan, now)
 
 
-def _compact(scope: Scope, fleet_id: int, domain: Domain, dry_run: bool) -> Compacted:
-    now = scope.store.now()
+def _planning(scope: Scope, fleet_id: int, domain: Domain, now: int) -> Iterator[Compaction | None]:
+    kept: list[Kept] = []
     with scope.snapshot(fleet_id) as s:
         view = scope.store.indexes.view(s, domain)
-        kept = list(_kept(s, view, active_in(s, domain.id)))
-        plan = plan_compaction(kept, view.index.vectors, now)
-    if dry_run:
-        return Compacted(domain.name, plan.retired, plan.merged, (), plan.skipped)
-    return _carry_out(scope, fleet_id, domain, plan, now)
+        for some in _batches(active_in(s, domain.id), _ROWS):
+            kept += _kept(s, view, some)
+            yield None
+    yield from planning(kept, view.index.vectors, now)
 
 
-def _carry_out(
+def _carrying_out(
     scope: Scope, fleet_id: int, domain: Domain, plan: Compaction, now: int
-) -> Compacted:
+) -> Iterator[Compacted | None]:
     retired: list[int] = []
     merged: list[tuple[int, ...]] = []
     axioms: list[int] = []
-    for ids in _batches(plan.retired):
+    for ids in _batches(plan.retired, _BATCH):
         retired += scope.write(fleet_id, partial(_retire, ids=ids, now=now))
-    for groups in _batches(plan.merged):
+        yield None
+    for groups in _batches(plan.merged, _BATCH):
         done = scope.write(fleet_id, partial(_merge_all, domain=domain, groups=groups))
         merged += (group for group, _ in done)
         axioms += (axiom for _, axiom in done)
-    return Compacted(domain.name, tuple(retired), tuple(merged), tuple(axioms), plan.skipped)
+        yield None
+    yield Compacted(domain.name, tuple(retired), tuple(merged), tuple(axioms), plan.skipped)
 
 
 def _kept(s: Snapshot, view: DomainView, ids: Sequence[int]) -> Iterator[Kept]:
-    for some in _batches(ids, _ROWS):
-        for record in episodes_by_id(s, some).values():
-            yield _as_kept(record, int(view.index.places_of([record.id])[0]))
+    for record in episodes_by_id(s, ids).values():
+        yield _as_kept(record, int(view.index.places_of([record.id])[0]))
 
 
 def _as_kept(record: EpisodeRecord, place: int = 0) -> Kept:
@@ -149,7 +166,7 @@ def _worth(record: EpisodeRecord, now: int) -> float:
     return utility(record.stored_at, record.uses, now)
 
 
-def _batches(items: Sequence[T], size: int = _BATCH) -> Iterator[list[T]]:
+def _batches(items: Sequence[T], size: int) -> Iterator[list[T]]:
     remaining = iter(items)
     while some := list(islice(remaining, size)):
         yield some

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
-from retrograph.resolvers.compact import compact_fleet
+from retrograph.resolvers.compact import compacting
 from retrograph.resolvers.lead import Lead
 from retrograph.resolvers.retention import RetentionRule, retain_fleet
 from retrograph.resolvers.schedule_invalidation import execute_scheduled
@@ -70,7 +70,7 @@ class Sweeper:
 
     A leader that doesn't come back within `LEASE_SECONDS` loses its lead to whoever asks then.  A
     rule of retention is applied with its first sweep, then every hour.  With `compact_seconds` the
-    episodes of all fleets are compacted so often, whoever leads.
+    episodes of all fleets are compacted so often, whoever leads; sweeping goes on meanwhile.
     """
 
     def __init__(
@@ -88,6 +88,18 @@ class Sweeper:
 
     def step(self) -> Swept | None:
         """Sweeps once; None where another process leads.  A fleet that fails stops no other."""
+        total = self._sweep()
+        if total is None or not self._compacts():
+            return total
+        swept_at = self._store.now()
+        for _ in self._compacting():
+            # What is due doesn't wait until all is compacted.
+            if self._store.now() - swept_at >= _SECOND:
+                total += self._sweep() or Swept()
+                swept_at = self._store.now()
+        return total
+
+    def _sweep(self) -> Swept | None:
         total, now = Swept(), self._store.now()
         if not self._lead.held():
             return None
@@ -99,8 +111,6 @@ class Sweeper:
                     return None
                 total += _guarded(scope, fleet_id, rule)
         self._retained = self._retained if rule is None else now
-        if self._compacts():
-            self._compact()
         return total
 
     def resign(self) -> None:
@@ -118,12 +128,13 @@ class Sweeper:
         self._ask_at = now + self._between // 100
         return self._store.lead(COMPACTION, uuid4().hex, self._between)
 
-    def _compact(self) -> None:
+    def _compacting(self) -> Iterator[None]:
         for tenant_id in self._store.tenant_ids():
             scope = Scope(self._store, tenant_id, None, frozenset(Role))
             for fleet_id in scope.held_fleets():
                 try:
-                    compact_fleet(scope, fleet_id)
+                    for _ in compacting(scope, fleet_id):
+                        yield
                 except RetrographError:
                     _log.exception("compacting fleet %s of tenant %s failed", fleet_id, tenant_id)
 

@@ -57,13 +57,20 @@ def plan_compaction(episodes: Sequence[Kept], vectors: Vectors, now: int) -> Com
 
     Two are near-duplicates if their cosine is at least 0.98 and they name the same entities.
     """
+    (plan,) = (each for each in planning(episodes, vectors, now) if each is not None)
+    return plan
+
+
+def planning(episodes: Sequence[Kept], vectors: Vectors, now: int) -> Iterator[Compaction | None]:
+    """The same, step by step: None for all steps but the last."""
     retired = sorted(each.id for each in episodes if worn_out(each, now))
     gone, skipped = set(retired), 0
     merged: list[tuple[int, ...]] = []
     for alike in _by_entities(each for each in episodes if each.id not in gone):
         skipped += max(0, len(alike) - MAX_COMPARED)
         merged += _groups(alike[:MAX_COMPARED], vectors)
-    return Compaction(tuple(retired), tuple(sorted(merged)), skipped)
+        yield None
+    yield Compaction(tuple(retired), tuple(sorted(merged)), skipped)
 
 
 def _by_entities(episodes: Iterator[Kept]) -> Iterator[list[Kept]]:

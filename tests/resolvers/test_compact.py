@@ -8,24 +8,27 @@ from typing import Any
 import orjson
 import pytest
 
+from retrograph.resolvers import compact as compact_module
 from retrograph.resolvers.compact import BY, Compacted, compact_fleet
 from retrograph.resolvers.episode_inputs import RecallRequest, Source
+from retrograph.resolvers.inputs import NodeInput
 from retrograph.resolvers.lead import LEASE_SECONDS
 from retrograph.resolvers.recall import recall
 from retrograph.resolvers.scope import Role, Scope
-from retrograph.resolvers.sweep import JOB, Sweeper
+from retrograph.resolvers.sweep import JOB, Sweeper, Swept
 from retrograph.resolvers.write_uses import write_uses
 from retrograph.rules.errors import DatabaseLocked
 from retrograph.rules.reflection import EpisodeStatus
 from retrograph.rules.utility import DAY
 from retrograph.storage.episode_records import EpisodeRecord
+from retrograph.storage.episode_writes import retire
 from retrograph.storage.outbox import page_events
 from retrograph.storage.records import EventType
 from retrograph.storage.store import Store
 from tests.clock import ManualClock
 from tests.dump import dump
 from tests.episodes import Episodes
-from tests.memory import Memory, ref
+from tests.memory import NEW, Memory, ref
 
 
 @pytest.fixture
@@ -192,6 +195,32 @@ def test_sweepers_compact_when_it_is_time(store: Store, clock: ManualClock) -> N
     clock.advance(3_600_000_000)
     assert second.step() is not None
     assert [len(each) for each in active()] == [1, 1]
+
+
+def test_what_is_due_does_not_wait_for_a_long_compaction(
+    store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each batch takes a second, and a belief expires after three."""
+    monkeypatch.setattr(compact_module, "_BATCH", 1)
+    memory = Memory(Scope(store, 1, None, frozenset(Role)))
+    episodes = Episodes(memory)
+    for n in range(6):
+        episodes.learn([1, n])
+    clock.advance(61 * DAY)
+    memory.put(NodeInput("belief", kind=NEW, expires_at=store.now() + 3_500_000))
+
+    def slowly(*given: Any) -> None:
+        retire(*given)
+        clock.advance(1_000_000)
+
+    monkeypatch.setattr(compact_module, "retire", slowly)
+    swept = Sweeper(store, None, 3_600).step()
+    assert swept == Swept(expired=1)
+    kinds = {EventType.EPISODES_RETIRED, EventType.NODE_STALE}
+    order = [each.type for each in memory.events() if each.type in kinds]
+    assert order.count(EventType.EPISODES_RETIRED) == 6
+    assert order[-1] is EventType.EPISODES_RETIRED
+    assert EventType.NODE_STALE in order
 
 
 def test_an_axiom_goes_with_a_member_that_was_poisoned(episodes: Episodes) -> None:
