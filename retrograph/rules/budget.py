@@ -9,9 +9,10 @@ hypotheses and pinned registers stay.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import cache
 
 from retrograph.rules.errors import BudgetExceeded
 from retrograph.rules.rendering import render
@@ -64,17 +65,28 @@ def update_memory(memory: WorkingMemory, update: Update, count: TokenCounter) ->
     wanted, written = apply(memory, update)
     steps = plan(wanted, written)
 
-    def fits(taken: int) -> bool:
-        return count(render(evicted(wanted, steps[:taken]))) <= wanted.budget
+    @cache
+    def tried(taken: int) -> tuple[WorkingMemory, str, int]:
+        after = evicted(wanted, steps[:taken])
+        rendered = render(after)
+        return after, rendered, count(rendered)
 
-    # A step never makes the text longer, so the first state that fits is found by halving.
-    taken = 0 if fits(0) else bisect_left(range(len(steps) + 1), True, key=fits)
-    after = evicted(wanted, steps[:taken])
-    rendered = render(after)
-    tokens = count(rendered)
+    taken = _first(len(steps), lambda taken: tried(taken)[2] <= wanted.budget)
+    after, rendered, tokens = tried(taken)
     if tokens > wanted.budget:
         raise BudgetExceeded(tokens, wanted.budget, path=("input",))
     return Updated(after, tuple(steps[:taken]), rendered, tokens)
+
+
+def _first(most: int, fits: Callable[[int], bool]) -> int:
+    """The fewest steps after which it fits, or all: looked for among few, then by halving.
+
+    A step never makes the text longer, so that it fits after all that are more.
+    """
+    low = high = 0
+    while high < most and not fits(high):
+        low, high = high + 1, min(2 * high + 1, most)
+    return low + bisect_left(range(low, high), True, key=fits)
 
 
 def plan(memory: WorkingMemory, written: Written) -> list[Eviction]:

@@ -57,4 +57,5 @@ def _tree(hypotheses: tuple[Hypothesis, ...]) -> Iterator[str]:
 
 
 def _indented(text: str) -> str:
-    return f"\n{_INDENT}".join(text.splitlines())
+    # Whatever ends a line is not printable.
+    return text if text.isprintable() else f"\n{_INDENT}".join(text.splitlines())
