@@ -12,8 +12,11 @@ import http.client
 import socket
 import ssl
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from threading import Timer
+from threading import Thread, Timer
+from time import monotonic
+from typing import Any
 from urllib.parse import urlsplit
 
 from retrograph import __version__
@@ -23,7 +26,7 @@ from retrograph.storage.clock import Clock, system_clock
 from retrograph.storage.relays import Batch, Position
 
 SECONDS = 10.0
-"""How long a delivery may take from the first byte to the last of its answer."""
+"""How long a delivery may take, from looking up the host to the last byte of its answer."""
 MAX_ANSWER = 64 * 1024
 """Bytes of an answer that are read at most; more is refused as no acknowledgement."""
 SIGNATURE = "Retrograph-Signature"
@@ -93,23 +96,73 @@ def _body(batch: Batch) -> bytes:
 
 @contextmanager
 def _connection(url: str, seconds: float) -> Iterator[http.client.HTTPConnection]:
-    """A connection that is cut after so many seconds, however slowly bytes drip in."""
-    parts = urlsplit(url)
+    """A connection that is cut after so many seconds, however slowly it is made or answers."""
+    parts, secure = urlsplit(url), None
     host = parts.hostname or ""
     connection: http.client.HTTPConnection
     if parts.scheme == "https":
-        context = ssl.create_default_context()
-        connection = http.client.HTTPSConnection(host, parts.port, timeout=seconds, context=context)
+        secure = ssl.create_default_context()
+        connection = http.client.HTTPSConnection(host, parts.port, context=secure)
     else:
-        connection = http.client.HTTPConnection(host, parts.port, timeout=seconds)
-    cutter = Timer(seconds, _cut, (connection,))
+        connection = http.client.HTTPConnection(host, parts.port)
+    end = monotonic() + seconds
+    found = _connected(host, connection.port, end)
+    cutter = Timer(end - monotonic(), _cut, (connection,))
     cutter.daemon = True
-    cutter.start()
     try:
+        connection.sock = found
+        if secure is not None:
+            connection.sock = secure.wrap_socket(
+                found, server_hostname=host, do_handshake_on_connect=False
+            )
+        cutter.start()
+        if isinstance(connection.sock, ssl.SSLSocket):
+            connection.sock.do_handshake()
         yield connection
     finally:
         cutter.cancel()
         connection.close()
+
+
+def _connected(host: str, port: int, end: float) -> socket.socket:
+    """A socket to the first address of a host that answers; raises `OSError`, from `end` on too."""
+    failure: OSError | None = None
+    for family, kind, protocol, _, address in _addresses(host, port, end):
+        found = socket.socket(family, kind, protocol)
+        try:
+            found.settimeout(_left(end))
+            found.connect(address)
+            found.settimeout(_left(end))
+            return found
+        except OSError as error:
+            found.close()
+            failure = error
+    raise failure or TimeoutError("the host has no address")
+
+
+def _addresses(host: str, port: int, end: float) -> list[tuple[Any, ...]]:
+    """Where a host is; looked up in a thread, since nothing else ends a look-up in time."""
+    found: Future[list[tuple[Any, ...]]] = Future()
+
+    def look_up() -> None:
+        try:
+            found.set_result(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as error:
+            found.set_exception(error)
+
+    Thread(target=look_up, name="retrograph-look-up", daemon=True).start()
+    try:
+        return found.result(_left(end))
+    except UnicodeError as error:
+        raise OSError("the name of the host can't be looked up") from error
+
+
+def _left(end: float) -> float:
+    """The seconds until an end; raises `TimeoutError` when it has come."""
+    left = end - monotonic()
+    if left <= 0:
+        raise TimeoutError("its time is over")
+    return left
 
 
 def _cut(connection: http.client.HTTPConnection) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from click.testing import CliRunner, Result
 
@@ -62,7 +63,12 @@ def process(*words: str | Path, cwd: Path | None = None) -> Iterator[subprocess.
             running.kill()
 
 
-def start(command: list[str], cwd: Path | None, env: dict[str, str]) -> subprocess.Popen[str]:
+def start(
+    command: list[str],
+    cwd: Path | None,
+    env: dict[str, str],
+    stderr: int | IO[str] = subprocess.PIPE,
+) -> subprocess.Popen[str]:
     """A process with pipes that SIGINT ends, though it may be ignored here.
 
     A shell ignores it for what runs in the background, and a process inherits that.
@@ -70,7 +76,7 @@ def start(command: list[str], cwd: Path | None, env: dict[str, str]) -> subproce
     pipe = subprocess.PIPE
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return subprocess.Popen(command, cwd=cwd, env=env, stdout=pipe, stderr=pipe, text=True)
+        return subprocess.Popen(command, cwd=cwd, env=env, stdout=pipe, stderr=stderr, text=True)
     finally:
         signal.signal(signal.SIGINT, before)
 
