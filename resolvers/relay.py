@@ -6,6 +6,7 @@ so that whatever fails in between is sent again, and nothing is left out.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Protocol
 
 from retrograph.resolvers.event_objects import event_objects
@@ -13,12 +14,11 @@ from retrograph.resolvers.events import list_events
 from retrograph.resolvers.lead import Lead
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.limits import MAX_ID
-from retrograph.storage.relays import Batch, Position, Progress
+from retrograph.storage.relays import BEGINNING, Arrived, Batch, Position, Progress
 from retrograph.storage.store import Store
 
 BATCH = 100
 """Events that are sent together at most."""
-BEGINNING: Position = (0, 0)
 
 
 class Sink(Protocol):
@@ -53,15 +53,34 @@ class Relay:
         """
         if not self._lead.held():
             return None
+        fleets = self._fleets()
+        if fleets is None:
+            return None
         self._forgot, delivered = self._sink.forgot() or self._forgot, 0
-        for tenant_id in self._store.tenant_ids():
-            for fleet in self._store.relay_progress(tenant_id, self.name):
-                more = self._relay(tenant_id, fleet)
-                if more is None:
-                    return None
-                delivered += more
+        for tenant_id, fleet in fleets:
+            more = self._relay(tenant_id, fleet)
+            if more is None:
+                return None
+            delivered += more
         self._forgot = False
         return delivered
+
+    def _fleets(self) -> list[tuple[int, Progress]] | None:
+        """Every fleet by its tenant, and how far it has come in it; None when another leads.
+
+        Where it begins in those that it is new to is noted first, for all: what is behind that
+        counts as not delivered from now on, whatever fails.
+        """
+        found = []
+        for tenant_id in self._store.tenant_ids():
+            fleets = self._store.relay_progress(tenant_id, self.name)
+            new = [each.fleet_id for each in fleets if each.position is None]
+            begin = partial(self._store.begin_relay, tenant_id, self._lead.lease)
+            if new and not begin(new, self._start):
+                self._lead.lose()
+                return None
+            found += [(tenant_id, each) for each in fleets]
+        return found
 
     def resign(self) -> None:
         """Leaves the lead to whoever asks next."""
@@ -69,7 +88,8 @@ class Relay:
 
     def _relay(self, tenant_id: int, fleet: Progress) -> int | None:
         """What has been delivered of a fleet; None when another leads."""
-        key, position = (tenant_id, fleet.fleet_id), fleet.position or self._start
+        key, arrived = (tenant_id, fleet.fleet_id), fleet.position or self._start
+        position = arrived
         if self._forgot:  # but what was left out from the start stays out
             kept = self._sink.last(*key) or BEGINNING
             position = max(min(position, self._start), min(position, kept))
@@ -83,7 +103,8 @@ class Relay:
                 places = [(each.at, each.ordinal) for each in page.rows]
                 self._sink.deliver(Batch(*key, places, objects))
                 position, delivered = places[-1], delivered + len(places)
-                if not self._store.mark_relayed(*key, self._lead.lease, position):
+                count = sum(place > arrived for place in places)
+                if not self._store.mark_relayed(self._lead.lease, Arrived(*key, position, count)):
                     self._lead.lose()
                     return None
             if not page.has_next:

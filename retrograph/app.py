@@ -154,13 +154,11 @@ def _metrics(store: Store) -> Route:
 
     async def metrics(request: Request) -> Response:
         state = request.app.state
-        relaying: Relaying | None = state.relaying
         streams = Streams(
             subscriptions=state.streams.count("subscriptions"),
             feeds=len(state.feeds),
             followers=state.feeds.followers,
             told=state.feeds.told,
-            dispatched=0 if relaying is None else relaying.delivered,
         )
         try:
             told = await _in_worker(request.app, kept.exposition, streams)

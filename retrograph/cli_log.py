@@ -12,6 +12,7 @@ _SAID_ALREADY = (
     "Unsupported upgrade request.",
     "Invalid UTF-8 sequence received from client.",
     "Rejected WebSocket connection from origin",
+    "socket.send() raised exception.",  # asyncio, once for each event that a lost peer isn't sent
 )
 """How what libraries warn of begins; it is the client's fault, and has a line of its own."""
 

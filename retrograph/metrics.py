@@ -34,7 +34,6 @@ class Streams:
     feeds: int
     followers: int
     told: int
-    dispatched: int
 
 
 class Metrics:
@@ -96,14 +95,14 @@ class _Figures(Collector):
             "Seconds since the oldest event that a relay has not dispatched yet; 0 without one.",
             labels=["relay"],
         )
-        for name, oldest in sorted(self._backlog.relays.items()):
-            lag.add_metric([name], self._age(oldest))
-        yield lag
-        yield CounterMetricFamily(
-            "retrograph_relay_events",
-            "Events that this process has dispatched.",
-            value=self._streams.dispatched,
+        events = CounterMetricFamily(
+            "retrograph_relay_events", "Events that a relay has dispatched.", labels=["relay"]
         )
+        for name, relay in sorted(self._backlog.relays.items()):
+            lag.add_metric([name], self._age(relay.oldest))
+            events.add_metric([name], relay.dispatched)
+        yield lag
+        yield events
 
     def _written(self) -> Iterator[Metric]:
         tallies, graphs = self._store.tallies, self._store.graph_requests

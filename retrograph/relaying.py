@@ -31,7 +31,6 @@ class Relaying:
         rest: Callable[[Event, float], object] | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        self.delivered = 0
         self._relay = relay
         self._rest = rest or _rest
         self._chance = chance
@@ -65,7 +64,7 @@ class Relaying:
     def turn(self) -> float:
         """Delivers what there is; returns how many seconds to wait after a failure, else 0."""
         try:
-            self.delivered += self._relay.step() or 0
+            self._relay.step()
         except (DeliveryFailed, StorageError) as error:
             self._failures += 1
             wait = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(self._failures - 1, 20))

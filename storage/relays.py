@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, insert, or_, select, update
@@ -13,6 +15,7 @@ from retrograph.storage.tables import fleet, relay_cursor
 
 Position = tuple[int, int]
 """The instant and the ordinal of an event: it has arrived, and all before."""
+BEGINNING: Position = (0, 0)
 
 
 class Batch(NamedTuple):
@@ -22,6 +25,30 @@ class Batch(NamedTuple):
     fleet_id: int
     positions: list[Position]
     objects: list[bytes]
+
+
+class Arrived(NamedTuple):
+    """All of a fleet up to a position has arrived, so many events for the first time."""
+
+    tenant_id: int
+    fleet_id: int
+    position: Position
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """When the oldest event was that waits for a relay, and how many it has dispatched."""
+
+    oldest: int | None
+    dispatched: int
+
+    def __add__(self, other: Waiting) -> Waiting:
+        oldest = (at for at in (self.oldest, other.oldest) if at is not None)
+        return Waiting(min(oldest, default=None), self.dispatched + other.dispatched)
+
+
+NOTHING = Waiting(None, 0)
 
 
 class Progress(NamedTuple):
@@ -51,35 +78,45 @@ def progress_of(connection: Connection, tenant_id: int, name: str) -> list[Progr
     return [Progress(fleet_id, clock, positions.get(fleet_id)) for fleet_id, clock in clocks]
 
 
-def oldest_waiting(s: Snapshot) -> dict[str, int | None]:
-    """By relay: when the oldest event of a fleet was that it has yet to dispatch, if there is one.
-
-    Only relays that have dispatched something of the fleet are known.
-    """
+def waiting(s: Snapshot) -> dict[str, Waiting]:
+    """What each relay that has begun with a fleet has dispatched of it, and not yet."""
     cursor = relay_cursor.c
     marked = s.connection.execute(
-        select(cursor.name, cursor.at, cursor.ordinal).where(
+        select(cursor.name, cursor.at, cursor.ordinal, cursor.dispatched).where(
             cursor.tenant_id == s.tenant_id, cursor.fleet_id == s.fleet_id
         )
     ).all()
-    pages = {name: page_events(s, None, (at, ordinal), 1) for name, at, ordinal in marked}
-    return {name: page.rows[0].at if page.rows else None for name, page in pages.items()}
+    return {
+        name: Waiting(oldest_behind(s, (at, ordinal)), dispatched)
+        for name, at, ordinal, dispatched in marked
+    }
 
 
-def mark(
-    connection: Connection, tenant_id: int, fleet_id: int, name: str, position: Position
+def oldest_behind(s: Snapshot, position: Position) -> int | None:
+    """When the first event of a fleet behind a position was; None: there is none."""
+    rows = page_events(s, None, position, 1).rows
+    return rows[0].at if rows else None
+
+
+def begin(
+    connection: Connection, tenant_id: int, name: str, fleet_ids: Sequence[int], at: Position
 ) -> None:
+    """Notes where a relay begins in fleets that it is new to."""
+    place = {"at": at[0], "ordinal": at[1], "dispatched": 0}
+    row = {"tenant_id": tenant_id, "name": name, **place}
+    connection.execute(insert(relay_cursor), [row | {"fleet_id": each} for each in fleet_ids])
+
+
+def mark(connection: Connection, arrived: Arrived, name: str) -> None:
     """Notes that all up to an event has arrived; a position that was passed stays as it is."""
-    cursor, (at, ordinal) = relay_cursor.c, position
-    mine = cursor.tenant_id == tenant_id, cursor.fleet_id == fleet_id, cursor.name == name
-    earlier = or_(cursor.at < at, and_(cursor.at == at, cursor.ordinal < ordinal))
-    known = select(cursor.at).where(*mine)
-    if connection.execute(known).first() is None:
-        connection.execute(
-            insert(relay_cursor).values(
-                tenant_id=tenant_id, fleet_id=fleet_id, name=name, at=at, ordinal=ordinal
-            )
+    cursor, (at, ordinal) = relay_cursor.c, arrived.position
+    connection.execute(
+        update(relay_cursor)
+        .where(
+            cursor.tenant_id == arrived.tenant_id,
+            cursor.fleet_id == arrived.fleet_id,
+            cursor.name == name,
+            or_(cursor.at < at, and_(cursor.at == at, cursor.ordinal < ordinal)),
         )
-    else:
-        statement = update(relay_cursor).where(*mine, earlier)
-        connection.execute(statement.values(at=at, ordinal=ordinal))
+        .values(at=at, ordinal=ordinal, dispatched=cursor.dispatched + arrived.events)
+    )

@@ -34,7 +34,7 @@ from retrograph.storage.leaders import Lease, take_lead
 from retrograph.storage.mariadb_profile import MariadbProfile
 from retrograph.storage.mssql_profile import MssqlProfile
 from retrograph.storage.profile import Profile
-from retrograph.storage.relays import Position, Progress, mark, progress_of
+from retrograph.storage.relays import Arrived, Position, Progress, begin, mark, progress_of
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.sqlite_profile import SqliteProfile
 from retrograph.storage.tallies import CascadeCost, Tallies
@@ -187,17 +187,32 @@ class Store:
         with self._reading(tenant_id) as connection:
             return progress_of(connection, tenant_id, name)
 
-    def mark_relayed(self, tenant_id: int, fleet_id: int, relay: Lease, position: Position) -> bool:
-        """Notes that all up to an event has arrived, if the relay leads still; whether it does.
+    def begin_relay(
+        self, tenant_id: int, relay: Lease, fleet_ids: Sequence[int], at: Position
+    ) -> bool:
+        """Notes where a relay begins in fleets that are new to it, if it leads; whether it does."""
 
-        It takes no instant: nothing of the fleet changes.
-        """
+        def work(connection: Connection) -> None:
+            begin(connection, tenant_id, relay.name, fleet_ids, at)
+
+        return self._write_leading(tenant_id, relay, work)
+
+    def mark_relayed(self, relay: Lease, arrived: Arrived) -> bool:
+        """Notes what has arrived, if the relay leads still; whether it does."""
+        return self._write_leading(
+            arrived.tenant_id, relay, lambda connection: mark(connection, arrived, relay.name)
+        )
+
+    def _write_leading(
+        self, tenant_id: int, relay: Lease, work: Callable[[Connection], None]
+    ) -> bool:
+        """Takes no instant: nothing of any fleet changes."""
         now = self.now()
 
         def attempt(connection: Connection, _: _Group) -> bool:
             leads = take_lead(connection, relay.name, relay.holder, now, now + relay.micros)
             if leads:
-                mark(connection, tenant_id, fleet_id, relay.name, position)
+                work(connection)
             return leads
 
         leads: bool = self._write_job(Job(tenant_id, (), attempt))

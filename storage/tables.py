@@ -275,6 +275,7 @@ relay_cursor = Table(
     Column("name", Text, primary_key=True),
     Column("at", Moment, nullable=False),
     Column("ordinal", BigInteger, nullable=False),
+    Column("dispatched", BigInteger, nullable=False),
 )
 
 execution = Table(

@@ -132,6 +132,8 @@ class Writer:
         told = answer.text
         if answer.status_code == 200 and "errors" not in told:
             self.tally.count("writes")
+        elif "DATABASE_LOCKED" in told:  # where the machine is too busy
+            self.tally.count("writes that waited too long")
         elif "NOT_FOUND" not in told:  # what makes the node may have been cut off
             self.tally.wrong.append(f"{answer.status_code} {told}")
 

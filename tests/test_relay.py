@@ -18,12 +18,18 @@ import pytest
 from click.testing import CliRunner
 
 from retrograph.cli_commands import commands
+from retrograph.resolvers import relay as relay_module
+from retrograph.resolvers.relay import Relay
 from retrograph.resolvers.scope import Role, Scope
+from retrograph.rules.stream_errors import DeliveryFailed
+from retrograph.schema.webhook import Webhook
 from retrograph.storage.store import open_store
 from tests.command import COMMAND, PATIENCE, environment, next_line, start
 from tests.memory import Memory
+from tests.receiver import receiver
 from tests.redis_server import running_redis
 from tests.schema.test_webhook import receiving, status
+from tests.servers import free_port
 
 SECRET = "s" * 32
 
@@ -118,6 +124,29 @@ def test_a_relay_that_is_killed_goes_on_where_it_was(database: str) -> None:
         assert acknowledged == outbox(memory)
     assert repeated
     assert set(repeated) <= set(acknowledged[3:])
+
+
+def test_a_receiver_that_is_killed_and_started_again_gets_everything_in_order(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only a batch whose acknowledgement was lost comes twice, with the same cursors."""
+    monkeypatch.setattr(relay_module, "BATCH", 2)
+    file, port = tmp_path / "received", free_port()
+    with filled(database, 9) as memory:
+        relay = Relay(memory.store, "webhook:r", Webhook(f"http://127.0.0.1:{port}", b"s" * 32))
+        for when in ("before", "after", "amid"):
+            with receiver(port, file, when, 2) as running:
+                with pytest.raises(DeliveryFailed):
+                    relay.step()
+                assert running.wait(PATIENCE) == -signal.SIGKILL
+            with pytest.raises(DeliveryFailed):  # nobody is there
+                relay.step()
+        with receiver(port, file, "never", 0):
+            relay.step()
+        expected = outbox(memory)
+    received = file.read_text().split()
+    assert received == expected[:2] + expected[2:6] + expected[4:8] + expected[6:]
+    assert list(dict.fromkeys(received)) == expected
 
 
 def test_no_name_takes_the_lead_of_another_job(database: str) -> None:

@@ -10,13 +10,17 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from retrograph.metrics import KEPT_SECONDS
 from retrograph.resolvers.claim_revalidations import claim_revalidations
+from retrograph.resolvers.inputs import NodeInput
+from retrograph.resolvers.relay import Relay
+from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.errors import DatabaseUnavailable
-from retrograph.storage.leaders import Lease
+from retrograph.rules.stream_errors import DeliveryFailed
 from retrograph.storage.records import EventType
 from retrograph.storage.store import Store
 from retrograph.storage.write import Write
 from tests.clock import ManualClock
-from tests.memory import Memory
+from tests.memory import NEW, Memory
+from tests.resolvers.test_relay import Kept
 from tests.schema.serving import Client, Listening, Served
 from tests.schema.test_subscription import await_subscribed
 
@@ -129,14 +133,54 @@ def test_it_tells_what_a_relay_has_not_dispatched(
 ) -> None:
     memory.plant("a", "b", "c")
     memory.fell("a")
-    lease = Lease("webhook:x", "me", SECOND)
-    event = memory.events()[-1]
-    memory.store.mark_relayed(1, 1, lease, (event.at, event.ordinal))
-    lag = "retrograph_relay_lag_seconds webhook:x"
-    assert samples(served.client)[lag] == 0
+    lag, events = (f"retrograph_relay_{each} webhook:x" for each in ("lag_seconds", "events_total"))
+    sink = Kept(failing=lambda: True)
+    relay = Relay(memory.store, "webhook:x", sink)
+    assert lag not in samples(served.client)
+    clock.advance(20 * SECOND)
+    with pytest.raises(DeliveryFailed):
+        relay.step()
+    told = samples(served.client)
+    assert told[lag] == pytest.approx(20)
+    assert told[events] == 0
+    sink.failing = lambda: False
+    relay.step()
+    clock.advance(KEPT_SECONDS * SECOND)
+    told = samples(served.client)
+    assert (told[lag], told[events]) == (0, 1)
     memory.fell("b")
     clock.advance(30 * SECOND)
-    assert samples(served.client)[lag] == pytest.approx(30)
+    told = samples(served.client)
+    assert told[lag] == pytest.approx(30)
+    assert told[events] == 1
+
+
+def test_what_a_relay_has_not_begun_with_waits_for_it(
+    served: Served, memory: Memory, clock: ManualClock
+) -> None:
+    relay = Relay(memory.store, "webhook:x", Kept())
+    relay.step()
+    memory.store.write_all(2, [7], lambda _: None)
+    other = Memory(Scope(memory.store, 2, None, frozenset(Role)), 7)
+    other.put(NodeInput("a", kind=NEW))
+    other.fell("a")
+    clock.advance(40 * SECOND)
+    assert samples(served.client)["retrograph_relay_lag_seconds webhook:x"] == pytest.approx(40)
+
+
+def test_what_a_sink_lost_and_gets_again_is_counted_once(
+    served: Served, memory: Memory, clock: ManualClock
+) -> None:
+    memory.plant("a", "b")
+    memory.fell("a")
+    sink = Kept()
+    relay = Relay(memory.store, "r", sink)
+    assert relay.step() == 1
+    sink.told.clear()
+    sink.forgetful = True
+    memory.fell("b")
+    assert relay.step() == 2
+    assert samples(served.client)["retrograph_relay_events_total r"] == 2
 
 
 def test_it_tells_who_listens(server: Listening, chain: Memory) -> None:

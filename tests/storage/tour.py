@@ -63,6 +63,7 @@ from retrograph.storage.filters import NodeFilter, RunFilter, TaskFilter
 from retrograph.storage.leaders import Lease
 from retrograph.storage.queues import open_queues
 from retrograph.storage.records import Direction, EventType, NodeKind, NodeRef, RunStatus
+from retrograph.storage.relays import Arrived
 from retrograph.storage.scheduled import ScheduledRecord
 from retrograph.storage.subtrees import Subtree
 from retrograph.storage.task_records import OPEN, TaskRecord, TaskStatus
@@ -219,9 +220,9 @@ def _pass_time(memory: Memory) -> None:
     rewind_fleet(scope, fleet, Rewind(to, dry_run=False, confirm=confirmation(fleet, to)))
     assert nodes.load_known(scope, fleet, None, [gone])
     memory.put(NodeInput("gone", kind=NEW))
-    for ordinal in (0, 1):
-        lease = Lease("tour", "me", 1)
-        scope.store.mark_relayed(scope.tenant_id, fleet, lease, (scope.clock(fleet), ordinal))
+    lease, place = Lease("tour", "me", 1), (scope.clock(fleet), 0)
+    scope.store.begin_relay(scope.tenant_id, lease, [fleet], place)
+    scope.store.mark_relayed(lease, Arrived(scope.tenant_id, fleet, place, 1))
     scope.store.relay_progress(scope.tenant_id, "tour")
 
 
