@@ -9,6 +9,7 @@ from benchmarks.answers import answers
 from benchmarks.as_of import as_of
 from benchmarks.cascades import against_executemany, growth
 from benchmarks.checkpoints import checkpoints
+from benchmarks.delivery_times import delivery_times
 from benchmarks.fan_out import fan_out
 from benchmarks.healing import healing
 from benchmarks.importing import importing
@@ -16,6 +17,7 @@ from benchmarks.judging import judging
 from benchmarks.literal import literal
 from benchmarks.mariadb import mariadb
 from benchmarks.measure import Row
+from benchmarks.paused_reader import paused_reader
 from benchmarks.recall import recalling
 from benchmarks.rewinding import rewinding
 from benchmarks.served import served
@@ -38,6 +40,8 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "http": served,
     "answers": answers,
     "fan-out": fan_out,
+    "delivery-times": delivery_times,
+    "paused-reader": paused_reader,
     "recall": recalling,
     "working-memory": working_memory,
     "mariadb": mariadb,

@@ -19,6 +19,7 @@ TENANT, FLEET = 1, 1
 ROOT = 1
 """The id of the first node: everything in the graphs here depends on it."""
 
+CLAIM = Content('{"claim":"the invoice agrees with the metered hours"}', None, 0.9, None)
 _TYPES = (EdgeType.REQUIRES, EdgeType.DERIVED_FROM, EdgeType.OBSERVED_FROM)
 
 Edge = tuple[int, int, EdgeType]
@@ -82,17 +83,16 @@ def woven_root(width: int, depth: int, copy: int) -> int:
     return ROOT + copy * (1 + width * depth)
 
 
-def plant(path: Path, shape: Shape) -> Path:
-    """Makes the database `path` with the graph, all of it healthy."""
+def plant(path: Path, shape: Shape, content: Content = CLAIM) -> Path:
+    """Makes the database `path` with the graph, all of it healthy; each node says the same."""
     store = open_store(str(path))
-    plant_in(store, shape)
+    plant_in(store, shape, content)
     store.close()
     return path
 
 
-def plant_in(store: Store, shape: Shape) -> None:
+def plant_in(store: Store, shape: Shape, content: Content = CLAIM) -> None:
     """Plants the graph in an empty database."""
-    content = Content('{"claim":"the invoice agrees with the metered hours"}', None, 0.9, None)
 
     def job(writes: dict[int, Write]) -> None:
         nodes = [NewNode(f"belief:{n}", NodeKind.ASSERTION, content) for n in range(shape.nodes)]

@@ -46,15 +46,20 @@ MADE = 1_777_627_800_123_456
 
 def main(name: str, what: str) -> None:
     """Serves until the process is ended."""
+    serve(_singly(what) if name == "singly" else plain(PEERS[name](int(what))))
+
+
+def serve(server: uvicorn.Server) -> None:
+    """Serves on a free port, which it says, with our settings of the garbage collector."""
     with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
-        server = _singly(what) if name == "singly" else _plain(PEERS[name](int(what)))
         print(listener.getsockname()[1], flush=True)
         gc.freeze()
         gc.set_threshold(*GC_THRESHOLDS)
         server.run(sockets=[listener])
 
 
-def _plain(app: Starlette) -> uvicorn.Server:
+def plain(app: Starlette) -> uvicorn.Server:
+    """A server for an application as it is."""
     return uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="websockets-sansio"))
 
 
@@ -185,7 +190,7 @@ def _broadcast(count: int) -> Starlette:
 
     async def tell(_: Request) -> Response:
         for place in range(count):
-            payload = {"data": {"events": _event(place)}, "extensions": _EXTENSIONS}
+            payload = response_of(place)
             for each, id in sockets.items():
                 await each.send_json({"id": id, "type": "next", "payload": payload})
         return Response()
@@ -203,6 +208,11 @@ _EXTENSIONS = {
     "cost": {"requested": 7, "limit": 10_000},
     "asOf": {"1": format_instant(MADE)},
 }
+
+
+def response_of(place: int) -> dict[str, Any]:
+    """A response to an event, of the size of ours."""
+    return {"data": {"events": _event(place)}, "extensions": _EXTENSIONS}
 
 
 def _event(place: int) -> dict[str, Any]:

@@ -30,6 +30,11 @@ class Server:
         told = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(told[11]) + int(told[12])) / _TICKS
 
+    def resident(self) -> int:
+        """The bytes of memory that the process holds."""
+        told = Path(f"/proc/{self.pid}/status").read_text()
+        return int(told.partition("VmRSS:")[2].split()[0]) * 1024
+
     def seconds_each(self, query: str, count: int) -> float:
         """The CPU time of a request, the average of `count` on one connection."""
         with closing(HTTPConnection("127.0.0.1", self.port, timeout=60)) as client:
@@ -45,11 +50,16 @@ class Server:
             return _ask(client, query)
 
 
-def ours(database: Path) -> list[str]:
+def ours(database: Path, *more: str) -> list[str]:
     """The command that serves a database, without a line in the log for each request."""
     silent = ("--log-level", "warning")
     place = ("--port", "0", "--database", str(database))
-    return [*_PYTHON, "retrograph.cli", "serve", *silent, *place]
+    return [*_PYTHON, "retrograph.cli", "serve", *silent, *place, *more]
+
+
+def redis_peer(url: str) -> list[str]:
+    """The command that hears what is published at a Redis, by `benchmarks.redis_peers`."""
+    return [*_PYTHON, "benchmarks.redis_peers", url]
 
 
 def peer(name: str, what: object) -> list[str]:

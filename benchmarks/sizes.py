@@ -18,8 +18,9 @@ class Sizes:
     `commits` is how many checkpoints are put, or read, as one, and `writers` how many threads put.
     `batch` is how many reads of a node are timed as one, `file` what is imported; `answered` are
     the nodes of an answer, and `requests` how many are averaged. So many `subscribers` get so many
-    `deliveries` in all. Domains are episodes × dimensions, `recalls` queries of each, `tasks` what
-    working memory is simulated for.
+    `deliveries` in all. `told` commits are told one after another, and so many `readers` of them
+    stand beside one that reads nothing. Domains are episodes × dimensions, `recalls` queries of
+    each, `tasks` what working memory is simulated for.
     """
 
     small: int = 10_000
@@ -40,6 +41,8 @@ class Sizes:
     draws: int = 25
     subscribers: tuple[int, ...] = (10, 100, 1_000)
     deliveries: int = 100_000
+    told: int = 400
+    readers: int = 100
     commits: int = 100
     writers: int = 64
     file: Path = DEBIAN
@@ -75,6 +78,8 @@ TINY = Sizes(
     root="supplier",
     subscribers=(2,),
     deliveries=12,
+    told=4,
+    readers=2,
     domains=((40, 8),),
     large_domains=((600, 16),),
     recalls=2,

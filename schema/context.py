@@ -129,6 +129,14 @@ class Context:
     async def _clock(self, fleet_id: int) -> int:
         return await self.call(Scope.clock, fleet_id)
 
+    def extensions(self) -> dict[str, Any]:
+        """What the operation costs, and the instants it was read at, as its answer gives them."""
+        told: dict[str, Any] = {}
+        if self.cost is not None:
+            told["cost"] = {"requested": self.cost, "limit": self.caller.protection.max_cost}
+        shown = self.instants.shown()
+        return told | {"asOf": shown} if shown else told
+
     def forget(self) -> None:
         """Begins anew: a subscription's events are each read at an instant of their own."""
         self.loaders = Loaders(self.call)

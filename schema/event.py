@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import orjson
@@ -12,15 +12,58 @@ import strawberry
 from retrograph.rules.cursor import encode_event_cursor
 from retrograph.schema import checkpoint, node, run, task
 from retrograph.schema.connection import Connection, connect
-from retrograph.schema.context import Info
+from retrograph.schema.context import Context, Info
 from retrograph.schema.enums import EventType
 from retrograph.schema.links import CheckpointLink, NodeLink, RunLink, TaskLink
 from retrograph.schema.loaders import GroupLoader
 from retrograph.schema.scalars import JSON, DateTime
+from retrograph.schema.together import together
 from retrograph.storage.records import EventRecord, Page
 
 Name = TypeVar("Name", bound=Hashable)
 Found = TypeVar("Found")
+
+
+def _together(
+    loader: str,
+    wanted: Callable[[EventRecord], Name | None],
+    show: Callable[[Any], object],
+) -> Mapping[object, Any]:
+    """How what events are about is fetched for a page of them: by one call of a loader."""
+
+    async def fetch(context: Context, events: Sequence[Event]) -> Sequence[object]:
+        records = [event.record for event in events]
+        places = [(wanted(record), record.at) for record in records]
+        known = {each for each in places if each[0] is not None}
+        found: Mapping[Any, Any] = {}
+        if known:
+            loaded: GroupLoader[Any, Any] = getattr(context.loaders, loader)
+            found = await loaded.find_all(known, records[0].fleet_id)
+        return [show(found[each]) if each in found else None for each in places]
+
+    return together(fetch)
+
+
+def _node_id(record: EventRecord) -> int | None:
+    return record.node_id
+
+
+def _run_id(record: EventRecord) -> int | None:
+    return record.run_id
+
+
+def _task_id(record: EventRecord) -> int | None:
+    """The task that the detail of an event names."""
+    told = _told(record)
+    return int(told["taskId"]) if "taskId" in told else None
+
+
+def _checkpoint_named(record: EventRecord) -> tuple[str, int] | None:
+    """The execution and the sequence of the checkpoint that the detail of an event names."""
+    if record.type is not EventType.CHECKPOINT_COMMITTED:
+        return None
+    told = _told(record)
+    return told["executionId"], int(told["sequence"])
 
 
 @strawberry.type(
@@ -43,7 +86,10 @@ class Event:
         )
     )
 
-    @strawberry.field(description="The node it is about, as of `at`.")
+    @strawberry.field(
+        description="The node it is about, as of `at`.",
+        metadata=_together("nodes_then", _node_id, node.MemoryNode.of),
+    )
     async def node(self, info: Info) -> NodeLink | None:
         ahead = {each.node_id for each in self.ahead}
         found = await _find(
@@ -51,13 +97,19 @@ class Event:
         )
         return None if found is None else node.MemoryNode.of(found)
 
-    @strawberry.field(description="The run that it is part of, as of `at`.")
+    @strawberry.field(
+        description="The run that it is part of, as of `at`.",
+        metadata=_together("runs_then", _run_id, run.InvalidationRun.of),
+    )
     async def run(self, info: Info) -> RunLink | None:
         ahead = {each.run_id for each in self.ahead}
         found = await _find(info.context.loaders.runs_then, self.record, self.record.run_id, ahead)
         return None if found is None else run.InvalidationRun.of(found)
 
-    @strawberry.field(description="The task that it is about, as of `at`.")
+    @strawberry.field(
+        description="The task that it is about, as of `at`.",
+        metadata=_together("tasks_then", _task_id, task.RevalidationTask.of),
+    )
     async def task(self, info: Info) -> TaskLink | None:
         ahead = {_task_id(each) for each in self.ahead}
         found = await _find(
@@ -68,7 +120,8 @@ class Event:
     @strawberry.field(
         description=(
             "The checkpoint as it was committed; null once retention or a purge has removed it."
-        )
+        ),
+        metadata=_together("checkpoints_then", _checkpoint_named, checkpoint.Checkpoint.of),
     )
     async def checkpoint(self, info: Info) -> CheckpointLink | None:
         ahead = {_checkpoint_named(each) for each in self.ahead}
@@ -117,20 +170,6 @@ def event_connection(page: Page[EventRecord], after: str | None) -> Connection[E
         lambda row: encode_event_cursor(row.at, row.ordinal),
         has_previous=after is not None,
     )
-
-
-def _task_id(record: EventRecord) -> int | None:
-    """The task that the detail of an event names."""
-    told = _told(record)
-    return int(told["taskId"]) if "taskId" in told else None
-
-
-def _checkpoint_named(record: EventRecord) -> tuple[str, int] | None:
-    """The execution and the sequence of the checkpoint that the detail of an event names."""
-    if record.type is not EventType.CHECKPOINT_COMMITTED:
-        return None
-    told = _told(record)
-    return told["executionId"], int(told["sequence"])
 
 
 def _told(record: EventRecord) -> dict[str, Any]:

@@ -99,14 +99,7 @@ class Lifecycle(SchemaExtension):
     def get_results(self) -> dict[str, Any]:
         """What the operation costs, and the instants that fields without `asOf` were read at."""
         context = self.execution_context.context
-        if not isinstance(context, Context):
-            return {}
-        results: dict[str, Any] = {}
-        if context.cost is not None:
-            limit = context.caller.protection.max_cost
-            results["cost"] = {"requested": context.cost, "limit": limit}
-        shown = context.instants.shown()
-        return results | {"asOf": shown} if shown else results
+        return context.extensions() if isinstance(context, Context) else {}
 
 
 def _refuse(error: GraphQLError | None) -> None:

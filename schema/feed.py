@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple, Self
 
 from retrograph.schema.bell import Waiter
@@ -21,13 +22,13 @@ Position = tuple[int, ...]
 LOG_EVENTS = 4_096
 """Events that a log keeps at most."""
 BATCH_BYTES = 64 * 1024
-"""What a follower takes at once at most, unless a single event has more."""
-
-
-TURN = 64
-"""Events that are told in a row at most before followers get their turn."""
+"""What a follower takes at once at most, unless a single event has more; and what is told in a row
+at most before followers get their turn.
+"""
 SPAN = 0.01
 """Seconds after which they get it in any case, if the next event takes so long."""
+KEPT = 8
+"""Stretches of a log, and ways to write one, that are kept for whoever takes the same."""
 
 
 @dataclass(slots=True)
@@ -48,6 +49,29 @@ class Told(NamedTuple):
     payload: bytes
 
 
+class Payloads(tuple[bytes, ...]):  # noqa: SLOT001 (it keeps how they are written)
+    """Responses that are taken together; how they are written is worked out once for all."""
+
+    def __init__(self, _: Iterable[bytes] = ()) -> None:
+        self._written: dict[int, list[bytes]] = {}
+
+    def written(self, way: int, write: Callable[[Sequence[bytes]], list[bytes]]) -> Sequence[bytes]:
+        """What `write` gives for these responses, which `way` alone may change."""
+        known = self._written.get(way)
+        if known is None:
+            if len(self._written) >= KEPT:
+                self._written.clear()
+            known = self._written[way] = write(self)
+        return known
+
+
+class Stretch(tuple[Told, ...]):  # noqa: SLOT001 (it keeps the responses)
+    """Events in a row of a log, and their responses."""
+
+    def __init__(self, told: Iterable[Told] = ()) -> None:
+        self.payloads = Payloads(each.payload for each in self)
+
+
 class Feed:
     """One log, which the one that works out its responses writes, and many followers read.
 
@@ -65,6 +89,7 @@ class Feed:
         self._bytes = 0
         self._first = 0
         self._ears: set[Waiter] = set()
+        self._taken: dict[tuple[int, int], Stretch] = {}
         self._untold = 0
         self._since = 0.0
 
@@ -88,8 +113,8 @@ class Feed:
             self._first += 1
         now = asyncio.get_running_loop().time()
         self._since = now if not self._untold else self._since
-        self._untold += 1
-        due = self._untold >= TURN or now - self._since >= SPAN
+        self._untold += len(payload)
+        due = self._untold >= min(BATCH_BYTES, self._room()) or now - self._since >= SPAN
         if due:
             self.wake()
         return due
@@ -113,17 +138,25 @@ class Feed:
         """The number of the first event behind a position that is covered."""
         return self._first + bisect_right(self._log, position, key=_position)
 
-    def batch(self, number: int) -> Sequence[Told] | None:
+    def batch(self, number: int) -> Stretch | None:
         """Events from a number on, as many as are taken at once; None where they are gone."""
-        index, size, batch = number - self._first, 0, list[Told]()
+        index, end = number - self._first, self._first + len(self._log)
         if index < 0:
             return None
-        while index < len(self._log) and size < BATCH_BYTES:
-            told = self._log[index]
-            batch.append(told)
+        known = self._taken.get((number, end))
+        if known is None:
+            while len(self._taken) >= KEPT:
+                del self._taken[next(iter(self._taken))]
+            known = self._taken[number, end] = Stretch(self._from(index))
+        return known
+
+    def _from(self, index: int) -> Iterator[Told]:
+        size = 0
+        for told in islice(self._log, index, None):
+            yield told
             size += len(told.payload)
-            index += 1
-        return batch
+            if size >= BATCH_BYTES:
+                return
 
     def attach(self, ear: Waiter) -> None:
         """Wakes a follower from now on."""
@@ -169,7 +202,7 @@ class Following:
         """To go on behind what was sent."""
         return self._cursor_of(self.position)
 
-    async def take(self) -> Sequence[bytes]:
+    async def take(self) -> Payloads:
         """The next responses, when there are any; none: the following is over, or has to end.
 
         Whoever calls it has sent what it gave before.
@@ -187,13 +220,14 @@ class Following:
                 break
             else:
                 await self._ear.wait()
-        return ()
+        return Payloads()
 
-    def _fresh(self, batch: Sequence[Told]) -> list[bytes]:
+    def _fresh(self, batch: Stretch) -> Payloads:
         """What the follower hasn't had: reading alone, it may have come farther than the feed."""
-        fresh = [each.payload for each in batch if each.position > self._taken]
-        self._taken = max(self._taken, batch[-1].position)
-        return fresh
+        had, self._taken = self._taken, max(self._taken, batch[-1].position)
+        if batch[0].position > had:
+            return batch.payloads
+        return Payloads(each.payload for each in batch if each.position > had)
 
 
 def _position(told: Told) -> Position:

@@ -15,6 +15,7 @@ from strawberry.types import ExecutionResult
 
 from retrograph.resolvers.scope import Role
 from retrograph.schema.answers import answer_of
+from retrograph.schema.batch import Batch
 from retrograph.schema.bell import Bell, Waiter
 from retrograph.schema.failures import is_request_error
 from retrograph.schema.feed import Feed, Following, Position
@@ -163,10 +164,22 @@ class Feeds:
                 assert isinstance(result, ExecutionResult)  # noqa: S101 (nothing is deferred)
                 if is_request_error(result):
                     return next(iter(result.errors or ()))
-                self.told += 1
-                if feed.tell(write_json(answer_of(result))):
-                    await asyncio.sleep(0)
+                batch: object = result.data
+                if isinstance(batch, Batch):
+                    await self._tell_all(feed, batch)
+                else:
+                    await self._tell_one(feed, write_json(answer_of(result)))
         return None
+
+    async def _tell_all(self, feed: Feed, batch: Batch[Any]) -> None:
+        for position, payload in batch.answers():
+            feed.reading.position = position
+            await self._tell_one(feed, payload)
+
+    async def _tell_one(self, feed: Feed, payload: bytes) -> None:
+        self.told += 1
+        if feed.tell(payload):
+            await asyncio.sleep(0)
 
     async def _end(self, question: Question) -> None:
         found = self._feeds.pop(question, None)

@@ -11,14 +11,18 @@ from math import inf
 from time import monotonic
 
 from retrograph.rules.stream_errors import Lagged
+from retrograph.schema.batch import Batch
 from retrograph.schema.feed import Following, Reading
 from retrograph.schema.feeds import Feeds, Question
 from retrograph.schema.sources import Item, Source
 
 
-async def follow_alone(source: Source[Item], reading: Reading) -> AsyncGenerator[Item, None]:
-    """Reads the database, and again whenever something is committed."""
+async def follow_alone(
+    source: Source[Item], reading: Reading, *, batched: bool = False
+) -> AsyncGenerator[Item | Batch[Item], None]:
+    """Reads the database, and again whenever something is committed; in batches for a feed."""
     caller, fleet_id = source.context.caller, source.fleet_id
+    page = source.page_together if batched else source.page
     with (
         caller.opens("subscriptions"),
         caller.bell.waiter(caller.scope.tenant_id, fleet_id, caller.expires_at) as waiter,
@@ -29,8 +33,8 @@ async def follow_alone(source: Source[Item], reading: Reading) -> AsyncGenerator
                 return
         while not waiter.stopped():
             waiter.clear()
-            async for item in source.page(reading):
-                yield item
+            async for told in page(reading):
+                yield told
                 if waiter.stopped():
                     return
             if source.at_end:

@@ -8,7 +8,7 @@ what was loaded once need not be loaded again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -54,6 +54,11 @@ class GroupLoader(Generic[Item, Value]):
         A field that fails cancels its siblings, but not what other fields wait for, too.
         """
         return await wait_for_shared(self._loader.load((group, item)))
+
+    async def find_all(self, items: Collection[Item], *group: Any) -> Mapping[Item, Value]:
+        """The values of those items that the use case knows, by one call; none is kept."""
+        found: Mapping[Item, Value] = await self._call(self._use_case, *group, items)
+        return found
 
     async def load(self, item: Item, *group: Any) -> Value:
         """The item's value; a `LookupError`, a fault of ours, where the use case knows none."""

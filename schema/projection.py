@@ -18,19 +18,16 @@ from typing import Any, NamedTuple
 from weakref import finalize
 
 from graphql import (
-    ExecutionResult,
     GraphQLObjectType,
     GraphQLOutputType,
     GraphQLResolveInfo,
     Undefined,
 )
-from graphql.execution import ExperimentalIncrementalExecutionResults
 from graphql.execution.collect_fields import DeferUsage, FieldDetailsList, GroupedFieldSet
-from graphql.pyutils import AwaitableOrValue, Path
+from graphql.pyutils import Path
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
 from retrograph.schema.columns import Unexpected, Values, Write, column_of, nullable, writer
-from retrograph.schema.feed import Following
 
 Data = dict[str, Any]
 
@@ -45,10 +42,14 @@ class Selection(NamedTuple):
 
     def rows(self, objects: Sequence[Any]) -> list[Data]:
         """The columns of each object; raises where the plain path has to look."""
+        columns = self.values(objects)
+        return [dict(zip(self.keys, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def values(self, objects: Sequence[Any]) -> list[Values]:
+        """The same, column by column."""
         if not all(map(_is_plain, set(map(type, objects)))):
             raise Unexpected
-        columns = [write(list(map(read, objects))) for read, write in self.columns]
-        return [dict(zip(self.keys, row, strict=True)) for row in zip(*columns, strict=True)]
+        return [write(list(map(read, objects))) for read, write in self.columns]
 
     def ordered(self, row: Data, rest: Data) -> Data:
         """The columns and the rest of an object, in the order in which they were asked for."""
@@ -63,18 +64,6 @@ class ProjectingExecutor(StrawberryGraphQLCoreExecutionContext):
         self._selections: dict[int, Selection] = {}
         middlewares = self.middleware_manager.middlewares if self.middleware_manager else ()
         self._projects = not middlewares and self.abort_signal is None
-
-    def execute_operation(
-        self, serially: bool | None = None
-    ) -> AwaitableOrValue[ExecutionResult | ExperimentalIncrementalExecutionResults]:
-        """Executes the operation; a subscription's way along a feed goes to its transport as it is.
-
-        Whoever works out what the feed tells has executed the operation for each event.
-        """
-        if isinstance(self.root_value, Following):
-            way: Any = self.root_value
-            return ExecutionResult(way, None)
-        return super().execute_operation(serially)
 
     def complete_iterable_value(
         self,

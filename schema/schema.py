@@ -18,6 +18,7 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 from strawberry.types.execution import PreExecutionError
 
+from retrograph.schema.batching import BatchingExecutor
 from retrograph.schema.columns import mark_columns
 from retrograph.schema.context import Context
 from retrograph.schema.documents import Documents
@@ -28,7 +29,6 @@ from retrograph.schema.guard import guard
 from retrograph.schema.limits import MAX_ERRORS
 from retrograph.schema.mutation import Mutation
 from retrograph.schema.persisted import find_document
-from retrograph.schema.projection import ProjectingExecutor
 from retrograph.schema.query import Query
 from retrograph.schema.scalars import SCALARS
 from retrograph.schema.subscription import Subscription
@@ -43,7 +43,7 @@ class Schema(strawberry.Schema):
             mutation=Mutation,
             subscription=Subscription,
             extensions=[partial(Lifecycle, Documents())],
-            execution_context_class=ProjectingExecutor,
+            execution_context_class=BatchingExecutor,
             exception_handlers=HANDLERS,
             config=StrawberryConfig(sort_schema=sort, scalar_map=SCALARS),
         )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from strawberry.asgi import ASGIWebSocketAdapter
 from strawberry.http.exceptions import WebSocketDisconnected
+from uvicorn.protocols.utils import ClientDisconnected
 
-from retrograph.schema.socket_protocol import TEXTS
+from retrograph.schema.feed import Payloads
+from retrograph.schema.socket_frames import next_frames, next_texts, text_frame
+from retrograph.schema.socket_protocol import FRAMES
 from retrograph.schema.stream_limits import StreamLimits
 from retrograph.schema.wire import write_json
 
@@ -28,6 +31,8 @@ class SocketAdapter(ASGIWebSocketAdapter):
         super().__init__(view, request, response)
         self.limits: StreamLimits = view.limits
         self.gone = asyncio.Event()
+        extensions: Mapping[str, Any] = request.scope.get("extensions") or {}
+        self._write_now: Callable[[bytes], bool] | None = extensions.get(FRAMES)
 
     async def send_json(self, message: Mapping[str, object]) -> None:
         """Sends a message; raises `WebSocketDisconnected` where nobody takes it."""
@@ -38,22 +43,31 @@ class SocketAdapter(ASGIWebSocketAdapter):
             self.gone.set()
             raise WebSocketDisconnected from error
 
-    async def send_texts(self, texts: Sequence[bytes]) -> None:
-        """Sends messages in one go; raises `TimeoutError` if the peer reads nothing for long."""
+    async def send_next(self, id: bytes, payloads: Payloads) -> None:
+        """Sends results of an operation in one go; `id` is JSON, as they are.
+
+        Raises `TimeoutError` if the peer reads nothing for long.
+        """
         try:
-            async with asyncio.timeout(self.limits.reader):
-                if TEXTS in self.ws.scope.get("extensions", {}):
-                    await self.ws.send({"type": "websocket.send", TEXTS: texts})
-                else:
-                    for each in texts:
-                        await self.ws.send_text(each.decode())
-        except (RuntimeError, WebSocketDisconnect) as error:
+            if self._write_now is None:
+                await self._send_each(next_texts(id, payloads))
+                return
+            frames = next_frames(id, payloads)
+            if not self._write_now(frames):
+                async with asyncio.timeout(self.limits.reader):
+                    await self.ws.send({"type": "websocket.send", FRAMES: frames})
+        except (RuntimeError, ClientDisconnected, WebSocketDisconnect) as error:
             self.gone.set()
             raise WebSocketDisconnected from error
 
+    async def _send_each(self, texts: Sequence[bytes]) -> None:
+        async with asyncio.timeout(self.limits.reader):
+            for each in texts:
+                await self.ws.send_text(each.decode())
+
     async def dismiss(self, error: Mapping[str, object], reason: str) -> None:
         """Says why, and closes, though the peer reads nothing: it may find this in the end."""
-        texts = [write_json(error)]
+        frames = text_frame(write_json(error))
         try:
             async with asyncio.timeout(self.limits.goodbye):
                 await self.ws.send(
@@ -61,7 +75,7 @@ class SocketAdapter(ASGIWebSocketAdapter):
                         "type": "websocket.close",
                         "code": TRY_AGAIN_LATER,
                         "reason": reason,
-                        TEXTS: texts,
+                        FRAMES: frames,
                     }
                 )
         except (RuntimeError, TimeoutError, WebSocketDisconnect):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator
-from typing import Generic, TypeVar
+from collections.abc import AsyncGenerator, Iterable
+from typing import Generic, NamedTuple, TypeVar
 
 from retrograph.resolvers.updates import list_matching_events, list_matching_nodes, list_updates
 from retrograph.rules.cursor import encode_event_cursor
 from retrograph.rules.limits import MAX_ID
+from retrograph.schema.batch import Batch
 from retrograph.schema.context import Context
 from retrograph.schema.cursors import ListCursors
 from retrograph.schema.enums import EventType
@@ -24,10 +25,17 @@ PAGE = 500
 Item = TypeVar("Item", Event, Update)
 
 
+class _Part(NamedTuple, Generic[Item]):
+    """A page: items and their positions, and the position that it ends at."""
+
+    items: Iterable[tuple[Position, Item]]
+    end: Position
+
+
 class Source(ABC, Generic[Item]):
     """What one operation reads of a fleet, page by page, behind a position that goes on.
 
-    When a page has been told, `at_end` says whether there is no more for now.
+    When a page has been read, `at_end` says whether there is no more behind it for now.
     """
 
     def __init__(self, context: Context, fleet_id: int, audience: Audience) -> None:
@@ -40,13 +48,38 @@ class Source(ABC, Generic[Item]):
     def before(self, reading: Reading) -> AsyncGenerator[Item, None]:
         """What comes before that, for this subscriber alone."""
 
-    @abstractmethod
-    def page(self, reading: Reading) -> AsyncGenerator[Item, None]:
+    async def page(self, reading: Reading) -> AsyncGenerator[Item, None]:
         """The next page; the reading goes on with each item."""
+        part = await self._read(reading.position)
+        for position, item in part.items:
+            reading.position = self._settled(position, item)
+            yield item
+        reading.position = part.end
+
+    async def page_together(self, reading: Reading) -> AsyncGenerator[Item | Batch[Item], None]:
+        """The next page as a batch, and then each item, if the batch can't be executed."""
+        part = await self._read(reading.position)
+        items = list(part.items)
+        batch = Batch(self.context, self.fleet_id, items)
+        if items:
+            yield batch
+        for position, item in items if batch.rows is None else ():
+            reading.position = self._settled(position, item)
+            yield item
+        reading.position = part.end
+
+    @abstractmethod
+    async def _read(self, position: Position) -> _Part[Item]:
+        """The next page behind a position; says whether it is `at_end`."""
 
     @abstractmethod
     def cursor(self, position: Position) -> str:
         """The cursor of a position."""
+
+    def _settled(self, position: Position, item: Item) -> Position:
+        """The position of the item that comes next; it is read at its instant."""
+        self._settle(item.at)
+        return position
 
     def _settle(self, at: int) -> None:
         """What comes next is read at this instant."""
@@ -72,21 +105,19 @@ class Outbox(Source[Event]):
         return
         yield  # what makes it a generator
 
-    async def page(self, reading: Reading) -> AsyncGenerator[Event, None]:
+    async def _read(self, position: Position) -> _Part[Event]:
         """The next page of events."""
         context = self.context
         context.caller.check_proof()
-        at, ordinal = reading.position
+        at, ordinal = position
         asked = self.fleet_id, self._audience, self._types, (at, ordinal), PAGE
         part = await context.call(list_matching_events, *asked)
         context.forget()
-        for event in events_ahead(part.rows):
-            self._settle(event.at)
-            reading.position = event.record.at, event.record.ordinal
-            yield event
         self.at_end = not part.has_next
+        events = events_ahead(part.rows)
+        items = (((each.record.at, each.record.ordinal), each) for each in events)
         # Whatever is committed later has a later instant.
-        reading.position = (part.as_of, MAX_ID) if self.at_end else part.last
+        return _Part(items, (part.as_of, MAX_ID) if self.at_end else part.last)
 
     def cursor(self, position: Position) -> str:
         """An event's cursor."""
@@ -127,19 +158,18 @@ class Updates(Source[Update]):
             if self._after is None:
                 yield Update.snapshot_end(at, self.cursor(end_of(at)))
 
-    async def page(self, reading: Reading) -> AsyncGenerator[Update, None]:
+    async def _read(self, position: Position) -> _Part[Update]:
         """The next page of changes."""
         context = self.context
         context.caller.check_proof()
-        place = Place(*reading.position)
+        place = Place(*position)
         part = await context.call(list_updates, self.fleet_id, self._audience, place, PAGE)
         context.forget()
-        for record in part.rows:
-            self._settle(record.place.at)
-            reading.position = record.place
-            yield Update.of(record, self.cursor(record.place))
         self.at_end = not part.has_next
-        reading.position = end_of(part.as_of) if self.at_end else part.last
+        items = (
+            (record.place, Update.of(record, self.cursor(record.place))) for record in part.rows
+        )
+        return _Part(items, end_of(part.as_of) if self.at_end else part.last)
 
     def cursor(self, position: Position) -> str:
         """The cursor of a change."""

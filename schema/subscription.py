@@ -55,7 +55,7 @@ class Subscription:
         audience = await context.call(find_audience, fleet, *wanted)
         outbox = Outbox(context, fleet, audience, read_event_types(types))
         if caller.reading is not None:
-            return follow_alone(outbox, caller.reading)
+            return _follow(info, outbox, caller.reading)
         start = None if after is None else decode_event_cursor(after)
         clock = await context.at(fleet)
         check_reached(start, clock)
@@ -86,7 +86,7 @@ class Subscription:
         audience = await context.call(find_audience, fleet, *wanted)
         cursors = update_cursors(fleet, *wanted)
         if caller.reading is not None:
-            return follow_alone(Updates(context, fleet, audience, cursors, None), caller.reading)
+            return _follow(info, Updates(context, fleet, audience, cursors, None), caller.reading)
         keyset = cursors.decode(after)
         told: int | None = MIN_ID
         if keyset is None:
@@ -101,10 +101,11 @@ class Subscription:
 
 
 def _follow(info: Info, source: Source[Item], reading: Reading) -> AsyncGenerator[Item, None]:
+    """What is told; a batch and a way along a feed stand for the items in them."""
     context, caller = info.context, info.context.caller
     if caller.feeds is None or context.asked is None:
-        return follow_alone(source, reading)
+        batched = caller.reading is not None
+        return follow_alone(source, reading, batched=batched)  # type: ignore[return-value]
     raw = info._raw_info  # noqa: SLF001 (of the document Strawberry shows less)
     question = Question.of(caller.scope.tenant_id, source.fleet_id, context.asked, raw)
-    # A way along a feed stands for the items on it.
     return follow_together(source, reading, caller.feeds, question)  # type: ignore[return-value]

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import strawberry
 
 from retrograph.rules.limits import MAX_ID
 from retrograph.schema import edge, node
+from retrograph.schema.context import Context
 from retrograph.schema.cursors import ListCursors
 from retrograph.schema.enums import UpdateKind
 from retrograph.schema.links import EdgeLink, NodeLink
 from retrograph.schema.scalars import DateTime
+from retrograph.schema.together import together
 from retrograph.storage.filters import NodeFilter
 from retrograph.storage.records import NodeRecord, NodeRef
 from retrograph.storage.update_records import Place, UpdateRecord
 
 SNAPSHOT, CHANGES = 0, 1
 """The two phases of such a stream, as its cursors name them."""
+
+
+def _node_of(record: UpdateRecord) -> node.MemoryNode | None:
+    return None if record.node is None else node.MemoryNode.of(record.node)
+
+
+def _edge_of(record: UpdateRecord) -> edge.MemoryEdge | None:
+    return None if record.edge is None else edge.MemoryEdge.of(record.edge)
+
+
+async def _nodes(_: Context, updates: Sequence[Update]) -> Sequence[object]:
+    return [_node_of(each.record) for each in updates]
+
+
+async def _edges(_: Context, updates: Sequence[Update]) -> Sequence[object]:
+    return [_edge_of(each.record) for each in updates]
 
 
 @strawberry.type(
@@ -32,13 +52,19 @@ class Update:
         description="The instant of the change; that of the snapshot for what is in it."
     )
 
-    @strawberry.field(description="The node as of `at`; one that is gone, as it was just before.")
+    @strawberry.field(
+        description="The node as of `at`; one that is gone, as it was just before.",
+        metadata=together(_nodes),
+    )
     def node(self) -> NodeLink | None:
-        return None if self.record.node is None else node.MemoryNode.of(self.record.node)
+        return _node_of(self.record)
 
-    @strawberry.field(description="The edge as of `at`; one that is gone, as it was just before.")
+    @strawberry.field(
+        description="The edge as of `at`; one that is gone, as it was just before.",
+        metadata=together(_edges),
+    )
     def edge(self) -> EdgeLink | None:
-        return None if self.record.edge is None else edge.MemoryEdge.of(self.record.edge)
+        return _edge_of(self.record)
 
     @classmethod
     def of(cls, record: UpdateRecord, cursor: str) -> Update:

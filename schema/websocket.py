@@ -167,11 +167,10 @@ class _Handler(BaseGraphQLTransportWSHandler[Visitor, None]):
 
     async def _send_along(self, operation: Operation[Visitor, None], way: Following) -> None:
         """Sends what a feed tells; a peer that reads nothing hears at last where it stands."""
-        frame = b'{"id":%s,"type":"next","payload":%s}'
         id = write_json(operation.id)
         while (taken := await way.take()) and not operation.completed:
             try:
-                await self.websocket.send_texts([frame % (id, each) for each in taken])
+                await self.websocket.send_next(id, taken)
             except TimeoutError:
                 lagged = Lagged(way.cursor)
                 told: GraphQLFormattedError = {

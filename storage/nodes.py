@@ -94,8 +94,9 @@ def nodes_then(s: Snapshot, places: Collection[Place]) -> dict[Place, NodeRecord
         return {}
     contents = {(row[1], row[0]): row[2:] for row in fetch(s, _contents_then, since=places)}
     states = {(row[1], row[0]): row[1:] for row in fetch(s, _states_then, since=places)}
+    then = {at: replace(s, instant=at) for at in {at for _, at in states}}
     return {
-        place: node_record(replace(s, instant=place[1]), state, contents[place])
+        place: node_record(then[place[1]], state, contents[place])
         for place, state in states.items()
     }
 

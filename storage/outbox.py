@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -15,6 +16,8 @@ from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped
 from retrograph.storage.records import EventRecord, EventType, Page
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import impact, outbox
+
+_TYPES = {int(kind): kind for kind in EventType}
 
 
 def page_events(
@@ -48,13 +51,14 @@ def _record(s: Snapshot, row: Sequence[Any]) -> EventRecord:
         fleet_id=s.fleet_id,
         at=at,
         ordinal=ordinal,
-        type=EventType(kind),
+        type=_TYPES[kind],
         node_id=node_id,
         run_id=run_id,
         detail=_detail(*impact) if detail is None else detail,
     )
 
 
+@lru_cache(maxsize=1024)
 def _detail(before: int | None, after: int | None, depth: int | None) -> str | None:
     if before is None or after is None:
         return None

@@ -14,7 +14,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from strawberry.http.exceptions import WebSocketDisconnected
 
 from retrograph.schema import feed as feed_module
-from retrograph.schema.feed import BATCH_BYTES, Feed, Following
+from retrograph.schema.feed import BATCH_BYTES, Feed, Following, Payloads
 from retrograph.schema.schema import make_schema
 from retrograph.schema.socket_adapter import SocketAdapter
 from retrograph.schema.stream_limits import StreamLimits
@@ -32,7 +32,7 @@ def test_a_log_keeps_so_many_bytes_and_always_the_last_event() -> None:
         assert feed.batch(5) is None
         assert [each.position for each in feed.batch(6) or ()] == [(7, 0), (8, 0)]
         assert feed.number_behind((7, 0)) == 7
-        assert feed.batch(8) == []
+        assert feed.batch(8) == ()
         feed.reading.position = (9, 0)
         feed.tell(b"x" * 99)
         assert [each.position for each in feed.batch(8) or ()] == [(9, 0)]
@@ -43,17 +43,19 @@ def test_a_log_keeps_so_many_bytes_and_always_the_last_event() -> None:
 def test_followers_get_their_turn_in_the_midst_of_many_events(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """And with the first one that comes late."""
+    """When so much has been told as they take at once, or as the log keeps; or when one is late."""
 
-    async def fill() -> list[bool]:
-        feed = Feed((0, 0), lambda: 10_000)
+    async def fill(room: int) -> list[bool]:
+        feed = Feed((0, 0), lambda: room)
         monkeypatch.setattr(feed_module, "SPAN", PATIENCE)
-        turns = [feed.tell(b"x") for _ in range(2 * feed_module.TURN)]
+        turns = [feed.tell(b"xx") for _ in range(8)]
         monkeypatch.setattr(feed_module, "SPAN", -1)
         return [*turns, feed.tell(b"x")]
 
-    turns = asyncio.run(fill())
-    assert [place for place, turn in enumerate(turns) if turn] == [63, 127, 128]
+    monkeypatch.setattr(feed_module, "BATCH_BYTES", 8)
+    for room, due in ((10_000, [3, 7, 8]), (6, [2, 5, 8])):
+        turns = asyncio.run(fill(room))
+        assert [place for place, turn in enumerate(turns) if turn] == due
 
 
 def test_who_has_come_farther_than_the_feed_is_told_nothing_twice() -> None:
@@ -104,13 +106,14 @@ def test_a_server_that_knows_nothing_of_it_is_given_one_message_after_another() 
     async def speak() -> None:
         adapter = adapter_of(send)
         await adapter.ws.accept()
-        await adapter.send_texts([b"one", b"tw\xc3\xb6"])
+        await adapter.send_next(b'"1"', Payloads([b"1", b'"\xc3\xb6"']))
         await adapter.dismiss({"id": "1"}, "LAGGED")
         with pytest.raises(WebSocketDisconnected):
-            await adapter.send_texts([b"three"])
+            await adapter.send_next(b'"1"', Payloads([b"3"]))
 
     asyncio.run(speak())
-    assert sent == ["websocket.accept", "one", "twö", "websocket.close"]
+    texts = [f'{{"id":"1","type":"next","payload":{each}}}' for each in ("1", '"ö"')]
+    assert sent == ["websocket.accept", *texts, "websocket.close"]
 
 
 def test_a_peer_that_has_gone_takes_no_last_words() -> None:

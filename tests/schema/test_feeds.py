@@ -342,9 +342,10 @@ def test_a_reading_of_its_own_begins_where_it_is_told(chain: Memory, clock: Manu
         stream: Any = await make_schema().subscribe(
             CURSORS, variable_values={"after": "0-0"}, context_value=caller
         )
-        found = await anext(stream)
-        assert reading.position == (second.at, second.ordinal)
+        batch: Any = (await anext(stream)).data
+        position, payload = next(batch.answers())
+        assert position == (second.at, second.ordinal)
         caller.bell.close()
-        return found.data["events"]["cursor"]
+        return json.loads(payload)["data"]["events"]["cursor"]
 
     assert asyncio.run(follow()) == f"{second.at}-{second.ordinal}"
