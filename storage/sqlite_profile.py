@@ -34,7 +34,6 @@ from retrograph.storage.as_of import Arm, Instant, paired_arms, paired_keyed_arm
 from retrograph.storage.deadline import is_late, timed_out
 from retrograph.storage.fleets import Times, take_clocks
 from retrograph.storage.graphs import load_graph_by_columns
-from retrograph.storage.id_set import id_set
 from retrograph.storage.kept_connections import KeptConnections, Reading
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.sqlite_migrations import migrate_file
@@ -205,7 +204,7 @@ class SqliteProfile:
 
     def keep_history(self, snapshot: Snapshot, versioned: Versioned, ids: list[int]) -> None:
         """SQLite versions nothing by itself."""
-        copy_to_history(snapshot, versioned, id_set(ids))
+        copy_to_history(snapshot, versioned, ids)
 
     def translate(self, error: Exception) -> StorageError | None:
         """By the message: the driver gives no finer class."""

@@ -7,11 +7,14 @@ of no length is never kept.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Select, Table, bindparam, insert, literal, select, update
+from sqlalchemy import BigInteger, Insert, Table, Update, bindparam, insert, select, update
 
 from retrograph.storage.bulk import insert_rows
+from retrograph.storage.id_set import id_rows
+from retrograph.storage.prepared import scoped
 from retrograph.storage.set_writes import delete_named, update_named
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import Versioned
@@ -63,18 +66,29 @@ def _alike(rows: Sequence[Row]) -> Iterable[list[Row]]:
 
 
 def _one_by_one(snapshot: Snapshot, table: Table, rows: list[Row], stamp: Row) -> None:
-    names = [name for name in rows[0] if name != "id"]
-    statement = (
+    names = tuple(name for name in [*rows[0], *stamp] if name != "id")
+    scope = {"the_tenant": snapshot.tenant_id, "the_fleet": snapshot.fleet_id}
+    values = [{name: (row | stamp)[name] for name in names} | scope for row in rows]
+    for row, told in zip(rows, values, strict=True):
+        told["the_id"] = row["id"]
+    if len(values) == 1:
+        snapshot.profile.send(snapshot.connection, _updating(table, names), values[0])
+    else:
+        snapshot.connection.execute(_updating(table, names), values)
+
+
+@lru_cache(maxsize=256)
+def _updating(table: Table, names: tuple[str, ...]) -> Update:
+    """Sets some columns of a row that is named by `the_id`."""
+    return (
         update(table)
         .where(
             table.c.id == bindparam("the_id"),
-            table.c.tenant_id == snapshot.tenant_id,
-            table.c.fleet_id == snapshot.fleet_id,
+            table.c.tenant_id == bindparam("the_tenant"),
+            table.c.fleet_id == bindparam("the_fleet"),
         )
-        .values({name: bindparam(name) for name in names} | stamp)
+        .values({name: bindparam(name) for name in names})
     )
-    values = [{"the_id": row["id"]} | {name: row[name] for name in names} for row in rows]
-    snapshot.connection.execute(statement, values)
 
 
 def end(snapshot: Snapshot, versioned: Versioned, ids: list[int]) -> None:
@@ -83,14 +97,21 @@ def end(snapshot: Snapshot, versioned: Versioned, ids: list[int]) -> None:
     delete_named(snapshot, versioned.current.c.id, ids)
 
 
-def copy_to_history(snapshot: Snapshot, versioned: Versioned, ids: Select[Any]) -> None:
+def copy_to_history(snapshot: Snapshot, versioned: Versioned, ids: list[int]) -> None:
     """Copies the open versions of `ids` to the history, closed at the snapshot's instant."""
+    scope = {"tenant_id": snapshot.tenant_id, "fleet_id": snapshot.fleet_id}
+    values = {"ids": ids, "instant": snapshot.instant, **scope}
+    snapshot.profile.send(snapshot.connection, _copying(versioned), values)
+
+
+@lru_cache(maxsize=64)
+def _copying(versioned: Versioned) -> Insert:
     table, closed = versioned.current, versioned.history
     names = [column.name for column in table.columns]
-    source = select(*table.columns, literal(snapshot.instant)).where(
-        table.c.id.in_(ids),
-        table.c.tenant_id == snapshot.tenant_id,
-        table.c.fleet_id == snapshot.fleet_id,
-        table.c.valid_from < snapshot.instant,
+    instant = bindparam("instant", type_=BigInteger)
+    source = select(*table.columns, instant).where(
+        table.c.id.in_(select(id_rows().c.value)),
+        *scoped(table),
+        table.c.valid_from < instant,
     )
-    snapshot.connection.execute(insert(closed).from_select([*names, "valid_to"], source))
+    return insert(closed).from_select([*names, "valid_to"], source)

@@ -18,6 +18,7 @@ from benchmarks.graphs import FLEET, layered, plant
 from benchmarks.healing import Work, changed_among, half
 from benchmarks.measure import Row
 from benchmarks.sizes import TINY
+from benchmarks.working_memories import tokens_of_tasks
 from retrograph.resolvers.claim_revalidations import claim_revalidations
 from retrograph.resolvers.complete_revalidation import (
     Completion,
@@ -69,6 +70,12 @@ def test_what_is_counted_in_memory_is_what_workers_would_do(tmp_path: Path, seed
                 left.append(len(all_open(snapshot)))
         assert work.judged(changed) == left
         assert 1 <= half(left, len(work.tasks)) <= len(left) <= len(work.tasks)
+
+
+def test_a_whole_task_takes_less_than_a_quarter_of_its_tokens_and_keeps_what_is_pinned() -> None:
+    row = tokens_of_tasks(4)
+    assert row.met
+    assert max(row.ratios) < 0.26
 
 
 def test_an_import_without_its_file_is_skipped_aloud(
