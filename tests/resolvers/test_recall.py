@@ -6,6 +6,7 @@ from contextlib import closing
 from functools import partial
 from random import Random
 from threading import Event, Thread
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,9 +18,13 @@ from retrograph.resolvers.recall import recall
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules import stages
 from retrograph.rules.entity import RelationType
-from retrograph.rules.errors import DomainTooLarge, InvalidInput, NotFound
+from retrograph.rules.errors import DomainTooLarge, InvalidInput, NotFound, OperationTimedOut
 from retrograph.rules.names import fold_name
+from retrograph.storage import domain_indexes
+from retrograph.storage.deadline import timed_out
 from retrograph.storage.domain_indexes import DomainIndexes
+from retrograph.storage.episodes import indexed as read_indexed
+from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.store import Store, open_store
 from tests.clock import ManualClock
 from tests.episodes import Episodes
@@ -186,6 +191,26 @@ def test_memory_has_a_bound(episodes: Episodes) -> None:
     with pytest.raises(DomainTooLarge, match="--recall-memory"):
         episodes.recall([1], domain="d")
     episodes.memory.store.indexes = DomainIndexes()
+
+
+def test_what_was_read_before_time_ran_out_is_kept(
+    episodes: Episodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [episodes.learn([1, n]) for n in range(5)]
+    read = list[list[int]]()
+
+    def indexed(s: Snapshot, some: list[int]) -> Any:
+        read.append(some)
+        if len(read) == 2:
+            raise timed_out()
+        return read_indexed(s, some)
+
+    monkeypatch.setattr(domain_indexes, "_CHUNK", 2)
+    monkeypatch.setattr(domain_indexes, "indexed", indexed)
+    with pytest.raises(OperationTimedOut):
+        episodes.recall([1, 0])
+    assert episodes.recall([1, 0]) == ids
+    assert read == [ids[:2], ids[2:4], ids[2:4], ids[4:]]
 
 
 def test_a_large_domain_is_parted_and_measured(
