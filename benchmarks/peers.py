@@ -59,13 +59,16 @@ def serve(server: uvicorn.Server) -> None:
 
 
 def plain(app: Starlette) -> uvicorn.Server:
-    """A server for an application as it is."""
-    return uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="websockets-sansio"))
+    """A server for an application as it is, but without signs of life."""
+    protocol = "websockets-sansio"
+    return uvicorn.Server(
+        uvicorn.Config(app, log_level="warning", ws=protocol, ws_ping_interval=None)
+    )
 
 
 def _singly(database: str) -> uvicorn.Server:
     feed.BATCH_BYTES = 1
-    return Server(create_app(open_store(database)))
+    return Server(create_app(open_store(database)), ws_ping_interval=None)
 
 
 class _Knowing(ThreadPoolExecutor):

@@ -51,8 +51,11 @@ class Server:
 
 
 def ours(database: Path, *more: str) -> list[str]:
-    """The command that serves a database, without a line in the log for each request."""
-    silent = ("--log-level", "warning")
+    """The command that serves a database, without a line in the log for each request.
+
+    Nor with signs of life, which listeners that only count don't answer.
+    """
+    silent = ("--log-level", "warning", "--keep-alive", "3600")
     place = ("--port", "0", "--database", str(database))
     return [*_PYTHON, "retrograph.cli", "serve", *silent, *place, *more]
 
