@@ -7,15 +7,23 @@ from typing import Any
 
 from retrograph.schema.persisted import EXTENSION
 
+MAX_ID_LENGTH = 1_000
+"""Characters of an operation's id, which stands in every message to it: thousands of events."""
+
 
 def is_message(message: object) -> bool:
     """Whether a message has the shape that its type demands; a type nobody knows passes."""
     if not isinstance(message, Mapping) or not isinstance(message.get("type"), str):
         return False
     if message["type"] in {"subscribe", "complete"}:
-        identified = isinstance(message.get("id"), str) and message["id"] != ""
-        return identified and (message["type"] == "complete" or _is_request(message.get("payload")))
+        return _is_id(message.get("id")) and (
+            message["type"] == "complete" or _is_request(message.get("payload"))
+        )
     return isinstance(message.get("payload"), Mapping | None)
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= MAX_ID_LENGTH
 
 
 def _is_request(payload: Any) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 from retrograph.app import create_app
 from retrograph.schema.limits import MAX_MESSAGE_BYTES
+from retrograph.schema.socket_messages import MAX_ID_LENGTH
 from retrograph.storage.store import open_store
 from tests.schema.serving import Listening, Socket, listening
 
@@ -73,6 +74,7 @@ MESSAGES: dict[str, Any] = {
     "an id that is null": subscribe(None),
     "an id that is a number": subscribe(1),
     "an id that is empty": subscribe(""),
+    "an id that is too long": subscribe("x" * (MAX_ID_LENGTH + 1)),
     "an id that is an array": subscribe(["1"]),
     "an id that is an object": subscribe({}),
     "no payload": without(subscribe(), "payload"),
