@@ -7,7 +7,8 @@ from functools import partial
 from itertools import islice
 from math import isqrt
 from pathlib import Path
-from time import perf_counter
+from statistics import median
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -94,11 +95,17 @@ def _in_two_stages(kind: str, index: DomainIndex, sizes: Sizes) -> Iterator[Row]
     seconds = _in_turn(queries, finds)
     yield _row(f"{here}, {chosen}, against exact: recall@{_LISTED} {hits:.3f}", seconds)
     if index.partition is not None and index.partition.looked_at:
-        p99 = p99_of(seconds["as chosen"])
-        yield Row(f"{here}: its p99 against 18 ms", (p99 / _P99,), 1.0, f"{as_time(p99)} p99")
+        yield _against_claim(f"{here}: CPU time of the slowest in a hundred", queries, index)
     finds = {"as chosen": _ours(index), "product": partial(_product, index)}
     yield _row(f"{here} against the bare product", _in_turn(queries, finds))
     yield from _against_faiss(f"{here} against", index, queries, in_lists=True)
+
+
+def _against_claim(what: str, queries: list[Query], index: DomainIndex) -> Row:
+    """The processor's time, of all threads: what a recall takes at most where nothing else runs."""
+    seconds = _in_turn(queries, {"recall": _ours(index)}, process_time)["recall"]
+    note = f"p50 {as_time(median(seconds))}, p99 {as_time(p99_of(seconds))} / {as_time(_P99)}"
+    return Row(f"{what}, against {as_time(_P99)}", (p99_of(seconds) / _P99,), 1.0, note)
 
 
 def _choose(index: DomainIndex) -> str:
@@ -168,15 +175,17 @@ def _faiss(index: Any) -> Callable[[Query], Places]:
     return lambda q: set(index.search(unit_of(q)[None, :], _LISTED)[1][0].tolist()) - {-1}
 
 
-def _in_turn(queries: list[Query], finds: Mapping[str, Find]) -> dict[str, list[float]]:
+def _in_turn(
+    queries: list[Query], finds: Mapping[str, Find], clock: Callable[[], float] = perf_counter
+) -> dict[str, list[float]]:
     """The seconds of every query but the first, which fills caches."""
     seconds: dict[str, list[float]] = {name: [] for name in finds}
     for number, query in enumerate(queries):
         for name, find in finds.items():
-            start = perf_counter()
+            start = clock()
             find(query)
             if number:
-                seconds[name].append(perf_counter() - start)
+                seconds[name].append(clock() - start)
     return seconds
 
 
