@@ -162,7 +162,7 @@ def _against_lists(
         lists.add(rows)
     recall = 0.0
     while recall < stages.LEAST_RECALL and lists.nprobe < count:
-        lists.nprobe *= 2
+        lists.nprobe = min(2 * lists.nprobe, count)
         hits = [len(_faiss(lists)(q) & b) / len(b) for q, b in zip(queries, best, strict=True)]
         recall = float(np.mean(hits))
     ours = [len(_listed(index, q) & b) / len(b) for q, b in zip(queries, best, strict=True)]
