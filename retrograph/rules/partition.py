@@ -37,11 +37,11 @@ class Partition:
             self._lists[homes[places[0]]].add(places + self._count)
         self._count += len(rows)
 
-    def around(self, query: Floats, eligible: Flags) -> Ints:
-        """The eligible rows of the nearest lists: of as many as it takes to look at enough."""
+    def around(self, query: Floats, eligible: Flags, rows: int) -> Ints:
+        """The eligible rows of the nearest lists: of as many as hold so many of them."""
         found, total = [NO_INTS], 0
         for home in self._nearest_lists(query).tolist():
-            if total >= self.looked_at:
+            if total >= rows:
                 break
             places = self._lists[home].below(len(eligible))
             found.append(places[eligible[places]])

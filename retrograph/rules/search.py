@@ -107,9 +107,9 @@ def _candidates(
 def _led_to(index: DomainIndex, vector: Floats, eligible: Flags) -> Ints | None:
     """The few eligible places that are worth a look; None if all are compared at once."""
     few, partition = len(eligible) // _SHARE, index.partition
-    count = np.count_nonzero(eligible)
-    if partition is not None and partition.looked_at and count > _FEW:
-        places = partition.around(vector, eligible)
+    count, rows = np.count_nonzero(eligible), 0 if partition is None else partition.looked_at
+    if partition is not None and rows and count > _FEW:
+        places = partition.around(vector, eligible, rows)
         return places if len(places) <= few else None
     return np.flatnonzero(eligible) if count <= few else None
 

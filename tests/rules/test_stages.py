@@ -174,9 +174,7 @@ def test_lists_are_the_same_however_rows_came() -> None:
     for some in np.array_split(rows, 7):
         parts.add(some)
     everybody = np.ones(1_200, np.bool_)
-    for each in (whole, parts):
-        each.looked_at = 1_200
-    found = [each.around(rows[0], everybody).tolist() for each in (whole, parts)]
+    found = [each.around(rows[0], everybody, 1_200).tolist() for each in (whole, parts)]
     assert found[0] == found[1]
     assert sorted(found[0]) == list(range(1_200))
 
