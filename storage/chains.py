@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Executable, bindparam, delete, func, insert, select
+from sqlalchemy import BigInteger, Executable, bindparam, delete, func, insert, select
 
 from retrograph.rules.anchor import Anchor, anchor_hash
 from retrograph.rules.chain import ChainCheck, Stored
 from retrograph.rules.limits import MAX_ID
 from retrograph.storage.checkpoints import NAMES, link_of
-from retrograph.storage.executions import execution_called
+from retrograph.storage.executions import execution_called, sequence_by
 from retrograph.storage.prepared import Frame, fetch, prepared, within_scope
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.stored_text import stored_text
-from retrograph.storage.tables import checkpoint, checkpoint_anchor
+from retrograph.storage.tables import Moment, checkpoint, checkpoint_anchor
 from retrograph.storage.write import Write
 
 ROWS = 32
@@ -73,7 +73,8 @@ def last_anchor(s: Snapshot, key: str) -> Signed | None:
 
 def last_older(s: Snapshot, execution: int, instant: int) -> int:
     """The last sequence of an execution that was committed before an instant; 0 for none."""
-    return fetch(s, _last_older, execution=execution, before=instant)[0][0] or 0
+    rows = fetch(s, _last_older, execution=execution, by=instant - 1)
+    return rows[0][0] if rows else 0
 
 
 def count_up_to(s: Snapshot, execution: int, sequence: int) -> int:
@@ -162,11 +163,8 @@ def _last_anchor(frame: Frame) -> Executable:  # noqa: ARG001
 
 @prepared
 def _last_older(frame: Frame) -> Executable:  # noqa: ARG001
-    return select(func.max(checkpoint.c.sequence)).where(
-        checkpoint.c.execution_id == bindparam("execution"),
-        checkpoint.c.committed_at < bindparam("before"),
-        *within_scope(checkpoint),
-    )
+    by = bindparam("by", type_=Moment)
+    return sequence_by(by, bindparam("execution", type_=BigInteger))
 
 
 @prepared

@@ -67,6 +67,19 @@ class ExecutionRecord:
     as_of: int
 
 
+class Life(NamedTuple):
+    """From when until when a name meant an execution: its number; `end` None for the present."""
+
+    number: int
+    key: str
+    begin: int
+    end: int | None
+
+    def spans(self, instant: int) -> bool:
+        """Whether the name meant this execution at an instant."""
+        return self.begin <= instant and (self.end is None or instant < self.end)
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """What is left of a chain: its execution's number and name, its first and last sequence."""

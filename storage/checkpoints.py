@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import orjson
-from sqlalchemy import Executable, and_, bindparam, select
+from sqlalchemy import Executable, ScalarSelect, and_, bindparam, select
 from sqlalchemy.types import Text
 
 from retrograph.rules.checkpoint import Link, checkpoint_hash
@@ -19,15 +19,15 @@ from retrograph.rules.limits import MAX_ID
 from retrograph.storage.aside import aside
 from retrograph.storage.checkpoint_records import CheckpointRecord, NewCheckpoint, Standing
 from retrograph.storage.driven import drive
-from retrograph.storage.executions import execution_called
+from retrograph.storage.executions import execution_called, lives_of, sequence_by
 from retrograph.storage.has_key import has_key
 from retrograph.storage.id_set import instant_rows
 from retrograph.storage.pages import page_of
 from retrograph.storage.payload_codec import pack, unpack
-from retrograph.storage.prepared import INSTANT, Frame, enter, fetch, prepared, scoped, within_scope
+from retrograph.storage.prepared import INSTANT, Frame, enter, fetch, prepared, within_scope
 from retrograph.storage.records import Page
 from retrograph.storage.snapshot import Snapshot
-from retrograph.storage.tables import checkpoint, execution
+from retrograph.storage.tables import checkpoint
 from retrograph.storage.write import Write
 
 NAMES = (
@@ -106,15 +106,21 @@ def checkpoints_then(
 ) -> dict[NamedPlace, CheckpointRecord]:
     """Those of `places` that were committed at their instants, none later than the snapshot's.
 
-    But for those that were erased.  Each is read as of its own instant; one statement for all.
+    But for those that were erased.  Each is read as of its own instant; two statements for all.
     """
     if not places:
         return {}
-    since = {(sequence, at) for (_, sequence), at in places}
+    lives = lives_of(s, {key for (key, _), _ in places})
+    since = {
+        (life.number, at): life.key
+        for (key, _), at in places
+        for life in lives
+        if life.key == key and life.spans(at)
+    }
     rows = fetch(s, _committed_then, since=since)
-    found = {((key, row[0]), row[1]): (key, row) for key, *row in rows}
+    found = {((since[number, row[1]], row[0]), row[1]): row for number, *row in rows}
     return {
-        place: _checked(replace(s, instant=place[1]), *found[place])
+        place: _checked(replace(s, instant=place[1]), place[0][0], found[place])
         for place in places
         if place in found
     }
@@ -177,11 +183,15 @@ def _record(s: Snapshot, link: Link, made: str) -> CheckpointRecord:
     )  # fmt: skip
 
 
+def _last_then() -> ScalarSelect[int]:
+    return sequence_by(INSTANT, execution_called()).scalar_subquery()
+
+
 _COLUMNS = tuple(checkpoint.c[name] for name in NAMES)
 
 
 @prepared
-def _one(frame: Frame, named: bool) -> Executable:  # noqa: ARG001 (the same in every frame)
+def _one(frame: Frame, named: bool) -> Executable:
     found = select(*_COLUMNS).where(
         checkpoint.c.execution_id == execution_called(),
         *within_scope(checkpoint),
@@ -189,6 +199,8 @@ def _one(frame: Frame, named: bool) -> Executable:  # noqa: ARG001 (the same in 
     )
     if named:
         return found.where(checkpoint.c.sequence == bindparam(_BY_SEQUENCE))
+    if not frame.current:
+        return found.where(checkpoint.c.sequence == _last_then())
     return found.order_by(checkpoint.c.sequence.desc()).limit(1)
 
 
@@ -196,15 +208,12 @@ def _one(frame: Frame, named: bool) -> Executable:  # noqa: ARG001 (the same in 
 def _committed_then(frame: Frame) -> Executable:  # noqa: ARG001
     since = instant_rows()
     found = and_(
+        checkpoint.c.execution_id == since.c.id,
         checkpoint.c.committed_at == since.c.moment,
-        checkpoint.c.sequence == since.c.id,
         checkpoint.c.erasure.is_(None),
-        *scoped(checkpoint),
+        *within_scope(checkpoint),
     )
-    named = (execution.c.id == checkpoint.c.execution_id) & and_(*within_scope(execution))
-    return select(execution.c.key, *_COLUMNS).select_from(
-        drive(since, (checkpoint, found), (execution, named))
-    )
+    return select(since.c.id, *_COLUMNS).select_from(drive(since, (checkpoint, found)))
 
 
 @prepared
@@ -227,16 +236,14 @@ def _with_token_then(frame: Frame) -> Executable:  # noqa: ARG001 (the same in e
 
 
 @prepared
-def _page(frame: Frame) -> Executable:  # noqa: ARG001
-    return (
-        select(*_COLUMNS)
-        .where(
-            checkpoint.c.execution_id == execution_called(),
-            *within_scope(checkpoint),
-            checkpoint.c.committed_at <= INSTANT,
-            checkpoint.c.sequence < bindparam("before"),
-            checkpoint.c.erasure.is_(None),
-        )
-        .order_by(checkpoint.c.sequence.desc())
-        .limit(bindparam("rows"))
+def _page(frame: Frame) -> Executable:
+    found = select(*_COLUMNS).where(
+        checkpoint.c.execution_id == execution_called(),
+        *within_scope(checkpoint),
+        checkpoint.c.committed_at <= INSTANT,
+        checkpoint.c.sequence < bindparam("before"),
+        checkpoint.c.erasure.is_(None),
     )
+    if not frame.current:
+        found = found.where(checkpoint.c.sequence <= _last_then())
+    return found.order_by(checkpoint.c.sequence.desc()).limit(bindparam("rows"))

@@ -5,12 +5,13 @@ A name may be used again once its execution was deleted, so at any instant it me
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from sqlalchemy import (
     ColumnElement,
     Executable,
     ScalarSelect,
+    Select,
     and_,
     bindparam,
     delete,
@@ -26,9 +27,11 @@ from sqlalchemy.types import Text
 from retrograph.rules.checkpoint_errors import CheckpointDamaged
 from retrograph.rules.limits import MIN_ID
 from retrograph.storage.aside import aside, out_of_order
-from retrograph.storage.checkpoint_records import ExecutionRecord, Span, Standing
+from retrograph.storage.checkpoint_records import ExecutionRecord, Life, Span, Standing
+from retrograph.storage.driven import drive
 from retrograph.storage.filters import after_prefix
 from retrograph.storage.has_key import has_key
+from retrograph.storage.id_set import key_rows
 from retrograph.storage.pages import page_of
 from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
 from retrograph.storage.records import Page
@@ -56,6 +59,28 @@ def execution_called() -> ScalarSelect[int]:
         .limit(1)
         .scalar_subquery()
     )
+
+
+def sequence_by(
+    instant: ColumnElement[int], number: ColumnElement[int] | ScalarSelect[int]
+) -> Select[tuple[int]]:
+    """The sequence of the last checkpoint of an execution that was committed by an instant.
+
+    By one seek: within an execution sequences and instants grow together.
+    """
+    last = checkpoint.alias("last")
+    return (
+        select(last.c.sequence)
+        .where(last.c.execution_id == number, last.c.committed_at <= instant, *within_scope(last))
+        .order_by(last.c.committed_at.desc())
+        .limit(1)
+    )
+
+
+def lives_of(s: Snapshot, keys: Collection[str]) -> list[Life]:
+    """All executions that ever had one of these names, each with its number."""
+    rows = fetch(s, _lives, keys=keys)
+    return [Life(*row) for row in rows]
 
 
 def execution_names(s: Snapshot, rows: int, after: int | None) -> list[tuple[int, str]]:
@@ -165,13 +190,14 @@ def _not_gone() -> ColumnElement[bool]:
 
 
 @prepared
-def _list(frame: Frame, given: frozenset[str]) -> Executable:  # noqa: ARG001
+def _list(frame: Frame, given: frozenset[str]) -> Executable:
     """Driven by the range of names where one is given: it leads to fewer than the order does."""
     least, following = (bindparam(name, type_=Text) for name in ("least_key", "next_key"))
     prefixed = key_has_prefix(execution.c.key, least, following if "next_key" in given else None)
     named = "least_key" in given
     number = out_of_order(execution.c.id) if named else execution.c.id
-    newest = _sequence(func.max, checkpoint.c.committed_at <= INSTANT)
+    current = _sequence(func.max)
+    newest = current if frame.current else sequence_by(INSTANT, execution.c.id).scalar_subquery()
     return (
         select(execution.c.id, execution.c.key, execution.c.created_at, newest)
         .where(*scoped(execution), number > bindparam("after"), *([prefixed] if named else []))
@@ -182,12 +208,12 @@ def _list(frame: Frame, given: frozenset[str]) -> Executable:  # noqa: ARG001
 
 
 def _sequence(
-    which: Callable[[ColumnElement[int]], ColumnElement[int]], *conditions: ColumnElement[bool]
+    which: Callable[[ColumnElement[int]], ColumnElement[int]],
 ) -> ScalarSelect[int]:
-    """The first or last sequence of an execution's checkpoints for which the conditions hold."""
+    """The first or last sequence of an execution's checkpoints."""
     return (
         select(which(checkpoint.c.sequence))
-        .where(checkpoint.c.execution_id == execution.c.id, *within_scope(checkpoint), *conditions)
+        .where(checkpoint.c.execution_id == execution.c.id, *within_scope(checkpoint))
         .correlate(execution)
         .scalar_subquery()
     )
@@ -220,6 +246,14 @@ def _names(frame: Frame) -> Executable:  # noqa: ARG001 (of the present)
         .order_by(execution.c.id)
         .limit(bindparam("rows"))
     )
+
+
+@prepared
+def _lives(frame: Frame) -> Executable:  # noqa: ARG001 (of all times)
+    keys = key_rows()
+    named = and_(*scoped(execution), has_key(execution.c.key, keys.c.value))
+    told = (execution.c.id, execution.c.key, execution.c.created_at, execution.c.deleted_at)
+    return select(*told).select_from(drive(keys, (execution, named)))
 
 
 @prepared
