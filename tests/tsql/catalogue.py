@@ -76,6 +76,9 @@ def catalogue(scripts: Iterable[Script]) -> Catalogue:
             columns = {str(c.ColumnIdentifier.Value): c for c in node.Definition.ColumnDefinitions}
             table = found.tables[name_of(node.SchemaObjectName)[1]]
             table.columns |= {name: _type(column) for name, column in columns.items()}
+        for node in script.all("DropIndexClause"):
+            gone = str(node.Index.Value), name_of(node.Object)[1]
+            found.indexes = [i for i in found.indexes if (i.name, i.table) != gone]
         for node in script.all("CreateIndexStatement"):
             found.indexes.append(_index(node))
         for node in script.all("CreateSecurityPolicyStatement"):

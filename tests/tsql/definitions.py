@@ -24,7 +24,8 @@ KNOWN = frozenset(
         "ColumnWithSortOrder", "CreateFunctionStatement", "CreateIndexStatement",
         "CreateProcedureStatement", "CreateSchemaStatement", "CreateSecurityPolicyStatement",
         "CreateSequenceStatement", "CreateTableStatement", "DataCompressionOption",
-        "DataTypeSequenceOption", "DefaultConstraintDefinition", "FunctionOption",
+        "DataTypeSequenceOption", "DefaultConstraintDefinition", "DropIndexClause",
+        "DropIndexStatement", "FunctionOption",
         "IgnoreDupKeyIndexOption",
         "IndexDefinition", "NullableConstraintDefinition", "ProcedureParameter",
         "ProcedureReference", "RetentionPeriodDefinition", "ScalarExpressionSequenceOption",
@@ -85,6 +86,7 @@ class Definitions:
             "CreateSecurityPolicyStatement": self._policy,
             "CreateSequenceStatement": self._sequence,
             "CreateTableStatement": self._table,
+            "DropIndexStatement": self._drop_index,
         }
 
     def _schema(self, schema: Schema, node: Node) -> Defined:
@@ -158,9 +160,16 @@ class Definitions:
         condition = node.FilterPredicate
         where = "" if condition is None else f" WHERE {self._text.render(condition)}"
         columns = ", ".join(_column_list(node.Columns))
-        name = f"{table.name}_{node.Name.Value}"
-        text = f"CREATE {unique}INDEX main.[{name}] ON [{table.name}] ({columns}){where}"
+        name = _index_name(table, node.Name)
+        text = f"CREATE {unique}INDEX main.{name} ON [{table.name}] ({columns}){where}"
         return Defined(schema, (text,))
+
+    def _drop_index(self, schema: Schema, node: Node) -> Defined:
+        names = [
+            _index_name(schema.table(_own_name(schema, clause.Object)), clause.Index)
+            for clause in node.DropIndexClauses
+        ]
+        return Defined(schema, tuple(f"DROP INDEX main.{name}" for name in names))
 
     def _policy(self, schema: Schema, node: Node) -> Defined:
         states = {str(o.OptionKind): str(o.OptionState) for o in node.SecurityPolicyOptions}
@@ -180,6 +189,11 @@ class Definitions:
             else:
                 triggers += _blocking(table, condition, column)
         return Defined(replace(schema, guards=guards), tuple(triggers))
+
+
+def _index_name(table: Stored, index: Node) -> str:
+    """SQL Server names indexes within their tables, SQLite within its file."""
+    return f"[{table.name}_{index.Value}]"
 
 
 def session_views(schema: Schema) -> list[str]:
