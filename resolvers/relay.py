@@ -9,11 +9,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Protocol
 
+from retrograph import tracing
 from retrograph.resolvers.event_objects import event_objects
 from retrograph.resolvers.events import list_events
 from retrograph.resolvers.lead import Lead
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.limits import MAX_ID
+from retrograph.storage.records import EventRecord, Page
 from retrograph.storage.relays import BEGINNING, Arrived, Batch, Position, Progress
 from retrograph.storage.store import Store
 
@@ -95,18 +97,31 @@ class Relay:
             position = max(min(position, self._start), min(position, kept))
         if fleet.clock < position[0] or not (self._forgot or fleet.clock > self._read.get(key, 0)):
             return 0
-        scope, delivered = Scope(self._store, tenant_id, None, frozenset(Role)), 0
+        delivered = 0
         while True:
-            page = list_events(scope, fleet.fleet_id, None, position, BATCH)
-            if page.rows:
-                objects = event_objects(scope, fleet.fleet_id, page.as_of, page.rows)
-                places = [(each.at, each.ordinal) for each in page.rows]
-                self._sink.deliver(Batch(*key, places, objects))
-                position, delivered = places[-1], delivered + len(places)
-                count = sum(place > arrived for place in places)
-                if not self._store.mark_relayed(self._lead.lease, Arrived(*key, position, count)):
+            with tracing.span("relay batch", retrograph__relay=self.name) as span:
+                page = self._deliver(*key, position, arrived)
+                if page is None:
                     self._lead.lose()
                     return None
+                span.tell(retrograph__events=len(page.rows))
+            delivered += len(page.rows)
             if not page.has_next:
                 self._read[key] = page.as_of
                 return delivered
+            position = page.rows[-1].at, page.rows[-1].ordinal
+
+    def _deliver(
+        self, tenant_id: int, fleet_id: int, position: Position, arrived: Position
+    ) -> Page[EventRecord] | None:
+        """Delivers what is next behind a position, and marks it; None when another leads."""
+        scope = Scope(self._store, tenant_id, None, frozenset(Role))
+        page = list_events(scope, fleet_id, None, position, BATCH)
+        if not page.rows:
+            return page
+        objects = event_objects(scope, fleet_id, page.as_of, page.rows)
+        places = [(each.at, each.ordinal) for each in page.rows]
+        self._sink.deliver(Batch(tenant_id, fleet_id, places, objects))
+        new = sum(place > arrived for place in places)
+        marked = Arrived(tenant_id, fleet_id, places[-1], new)
+        return page if self._store.mark_relayed(self._lead.lease, marked) else None

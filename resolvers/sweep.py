@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from uuid import uuid4
 
+from retrograph import tracing
 from retrograph.resolvers.compact import compacting
 from retrograph.resolvers.lead import Lead
 from retrograph.resolvers.retention import RetentionRule, retain_fleet
@@ -100,10 +101,17 @@ class Sweeper:
         return total
 
     def _sweep(self) -> Swept | None:
-        total, now = Swept(), self._store.now()
+        now = self._store.now()
         if not self._lead.held():
             return None
-        rule = self._rule if self._retains(now) else None
+        with tracing.span("sweep") as span:
+            swept = self._sweep_all(now)
+            for name, count in asdict(swept or Swept()).items():
+                span.tell(**{f"retrograph__{name}": count})
+        return swept
+
+    def _sweep_all(self, now: int) -> Swept | None:
+        total, rule = Swept(), self._rule if self._retains(now) else None
         for tenant_id in self._store.tenant_ids():
             scope = Scope(self._store, tenant_id, None, frozenset(Role))
             for fleet_id in scope.held_fleets():

@@ -16,9 +16,10 @@ from retrograph.relaying import Relaying, polling
 from retrograph.resolvers.relay import Relay, Sink
 from retrograph.rules.errors import ConfigurationError, StorageError
 from retrograph.schema.webhook import Webhook
-from retrograph.settings import Settings
+from retrograph.settings import Settings, trace_exporter
 from retrograph.storage.redis_stream import RedisStreams
 from retrograph.storage.store import Store
+from retrograph.telemetry import traced
 
 POLL_SECONDS = 0.2
 """How often it is asked whether a process has committed."""
@@ -53,7 +54,7 @@ def relay(settings: Settings, once: bool, since: int | None, name: str | None) -
     kind, sink, target = _sink(settings)
     if name is not None and not 0 < len(name) <= MAX_NAME:
         raise ConfigurationError(f"--name must have 1 to {MAX_NAME} characters.")
-    with open_scope(settings) as scope:
+    with traced(trace_exporter()), open_scope(settings) as scope:
         relaying = Relay(scope.store, _name(kind, target, name), sink, since or 0)
         if once:
             _relay_once(relaying)

@@ -8,7 +8,7 @@ import shlex
 import signal
 import socket
 import sys
-from contextlib import closing, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
 import click
@@ -31,9 +31,10 @@ from retrograph.schema.persisted import load_documents
 from retrograph.schema.protection import Protection
 from retrograph.schema.stream_limits import StreamLimits
 from retrograph.server import Server
-from retrograph.settings import Settings, check_exposure
+from retrograph.settings import Settings, check_exposure, trace_exporter
 from retrograph.storage.clock import system_clock
 from retrograph.storage.filters import RunFilter
+from retrograph.telemetry import traced
 
 GC_THRESHOLDS = (50_000, 50, 100)
 """New objects until the youngest are collected, and how many times until the older ones are."""
@@ -82,7 +83,8 @@ def serve(settings: Settings) -> None:
     identify, protection = make_identify(settings), _protection(settings)
     with _listener(settings) as listener, open_scope(settings, make=True) as scope:
         click.echo(f"Serving {settings.told_database} at {_url(settings, listener)}")
-        _run(scope, settings, listener, identify, protection)
+        with _traced(settings):
+            _run(scope, settings, listener, identify, protection)
 
 
 @click.command("demo")
@@ -105,7 +107,7 @@ def demo(settings: Settings, serving: bool, judged: bool) -> None:
         _make_missing(settings)
         with open_scope(settings, make=True) as scope:
             _introduce(scope, settings, _url(settings, listener), judged=judged)
-            with judging(scope) if judged else nullcontext():
+            with judging(scope) if judged else nullcontext(), _traced(settings):
                 _run(scope, settings, listener, identify, protection)
 
 
@@ -180,6 +182,12 @@ def _url(settings: Settings, listener: socket.socket) -> str:
     return f"http://{host}:{listener.getsockname()[1]}/graphql"
 
 
+def _traced(settings: Settings) -> AbstractContextManager[None]:
+    """Traces as its environment asks; what is wrong with that goes to the log."""
+    configure_logging(settings.log_level)
+    return traced(trace_exporter())
+
+
 def _run(
     scope: Scope,
     settings: Settings,
@@ -187,7 +195,6 @@ def _run(
     identify: Identify | None,
     protection: Protection,
 ) -> None:
-    configure_logging(settings.log_level)
     limits = StreamLimits(
         keep_alive=settings.keep_alive,
         operations=settings.socket_operations,

@@ -9,7 +9,8 @@ import click
 from retrograph.cli_log import configure_logging
 from retrograph.cli_options import open_scope, retention_rule, takes_settings
 from retrograph.resolvers.sweep import Sweeper, Swept
-from retrograph.settings import MAX_TIMEOUT, Settings
+from retrograph.settings import MAX_TIMEOUT, Settings, trace_exporter
+from retrograph.telemetry import traced
 
 
 @click.command("sweep")
@@ -29,7 +30,7 @@ def sweep(settings: Settings, every: int | None) -> None:
     With a rule, remove the checkpoints that need not stay. Now and then, compact episodes.
     """
     configure_logging(settings.log_level)
-    with open_scope(settings) as scope:
+    with traced(trace_exporter()), open_scope(settings) as scope:
         sweeper = Sweeper(scope.store, retention_rule(settings), settings.compact_every or None)
         try:
             _tell(sweeper.step())

@@ -1,4 +1,5 @@
-"""What can be set: by flags, else by `RETROGRAPH_*` variables, else the defaults.
+"""What can be set: by flags, else by `RETROGRAPH_*` variables, else the defaults; and whether
+OpenTelemetry's variables ask for traces.
 
 Nothing else in the project reads the environment.
 """
@@ -36,6 +37,8 @@ _ORIGIN = re.compile(r"https?://([a-z0-9_.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
 _MODULE = re.compile(r"\w+(\.\w+)*(:\w+(\.\w+)*)?")
 _KEYS = ("jwt_secret", "jwt_secret_file", "jwks")
 """The settings that each say what verifies tokens."""
+
+_OTLP_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
 _PASSWORD = re.compile(
     r"(^\w[\w+.-]*://[^/?#@:]*:).+(?=@)|([?&](?:pwd|password)=)[^&]+", re.IGNORECASE
@@ -136,6 +139,19 @@ def load_settings(
         else:
             chosen[name] = getattr(defaults, name)
     return Settings(**chosen)  # type: ignore[arg-type]  # _read gives each its type
+
+
+def trace_exporter(environment: Mapping[str, str] = os.environ) -> str | None:
+    """The exporter of traces that OpenTelemetry's variables ask for; None where they ask for none.
+
+    What else they say is read by OpenTelemetry itself.
+    """
+    if environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return None
+    chosen = environment.get("OTEL_TRACES_EXPORTER") or (
+        "otlp" if any(map(environment.get, _OTLP_ENDPOINTS)) else "none"
+    )
+    return None if chosen == "none" else chosen
 
 
 def flag_of(name: str) -> str:

@@ -22,7 +22,7 @@ def cors_layer(origins: Sequence[str]) -> Middleware:
         Cors,
         allow_origins=origins,
         allow_methods=["GET", "POST"],
-        allow_headers=["authorization", HEADER],
+        allow_headers=["authorization", HEADER, "traceparent", "tracestate"],
         expose_headers=[HEADER],
     )
 

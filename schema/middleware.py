@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from starlette.middleware import Middleware
 
+from retrograph import tracing
 from retrograph.schema.absolute_form import AbsoluteForm
 from retrograph.schema.compression import GZIP_BYTES, GZIP_LEVEL, Compression
 from retrograph.schema.cors import cors_layer
@@ -14,6 +15,7 @@ from retrograph.schema.failure_guard import FailureGuard
 from retrograph.schema.framing import FramingGuard
 from retrograph.schema.hosts import HostGuard, IsTrusted
 from retrograph.schema.request_log import RequestLog
+from retrograph.schema.request_trace import RequestTrace
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ def make_middleware(options: HttpOptions, is_trusted: IsTrusted | None) -> list[
     return [
         Middleware(AbsoluteForm),
         Middleware(RequestLog),
+        *([Middleware(RequestTrace)] if tracing.is_on() else []),
         Middleware(FramingGuard),
         *guard,
         *([cors_layer(options.cors_origins)] if options.cors_origins else []),

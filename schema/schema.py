@@ -18,6 +18,7 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 from strawberry.types.execution import PreExecutionError
 
+from retrograph import tracing
 from retrograph.schema.batching import BatchingExecutor
 from retrograph.schema.columns import mark_columns
 from retrograph.schema.context import Context
@@ -28,6 +29,7 @@ from retrograph.schema.failures import present
 from retrograph.schema.guard import guard
 from retrograph.schema.limits import MAX_ERRORS
 from retrograph.schema.mutation import Mutation
+from retrograph.schema.operation_trace import OperationTrace
 from retrograph.schema.persisted import find_document
 from retrograph.schema.query import Query
 from retrograph.schema.scalars import SCALARS
@@ -37,12 +39,12 @@ from retrograph.schema.subscription import Subscription
 class Schema(strawberry.Schema):
     """Ours: errors are shown or masked in one place, and what may be left out has no default."""
 
-    def __init__(self, *, sort: bool = False) -> None:
+    def __init__(self, *, sort: bool = False, traced: bool = False) -> None:
         super().__init__(
             query=Query,
             mutation=Mutation,
             subscription=Subscription,
-            extensions=[partial(Lifecycle, Documents())],
+            extensions=[*([OperationTrace] if traced else []), partial(Lifecycle, Documents())],
             execution_context_class=BatchingExecutor,
             exception_handlers=HANDLERS,
             config=StrawberryConfig(sort_schema=sort, scalar_map=SCALARS),
@@ -78,10 +80,14 @@ class Schema(strawberry.Schema):
         errors[:] = [present(error, validated=validated) for error in errors]
 
 
-@cache
 def make_schema() -> Schema:
-    """The schema; made once, since all who serve it may share it."""
-    return Schema()
+    """The schema, traced where anybody traces; made once, since all who serve it may share it."""
+    return _made(traced=tracing.is_on())
+
+
+@cache
+def _made(*, traced: bool) -> Schema:
+    return Schema(traced=traced)
 
 
 def sdl() -> str:

@@ -19,7 +19,7 @@ from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
-from retrograph import __version__
+from retrograph import __version__, tracing
 from retrograph.rules.cursor import encode_event_cursor
 from retrograph.rules.stream_errors import DeliveryFailed
 from retrograph.storage.clock import Clock, system_clock
@@ -54,7 +54,13 @@ class Webhook:
 
     def deliver(self, batch: Batch) -> None:
         """Posts a batch; raises `DeliveryFailed` for whatever is no answer of 2xx in time."""
-        body = _body(batch)
+        with tracing.span("POST", "CLIENT", http__request__method="POST") as span:
+            status = self._post(_body(batch))
+            span.tell(http__response__status_code=status)
+            if not 200 <= status < 300:
+                raise _failed(f"it answered {status}")
+
+    def _post(self, body: bytes) -> int:
         try:
             with _connection(self._url, self._seconds) as connection:
                 parts = urlsplit(self._url)
@@ -63,18 +69,17 @@ class Webhook:
                 answer = connection.getresponse()
                 if len(answer.read(MAX_ANSWER + 1)) > MAX_ANSWER:
                     raise _failed(f"it answered with more than {MAX_ANSWER:,} bytes")
+                return answer.status
         except (OSError, http.client.HTTPException) as error:
             reason = str(error) or type(error).__name__
             raise _failed(f"no answer came within {self._seconds:g} s: {reason}") from error
-        if not 200 <= answer.status < 300:
-            raise _failed(f"it answered {answer.status}")
 
     def _headers(self, body: bytes) -> dict[str, str]:
         return {
             "content-type": "application/json",
             "user-agent": f"retrograph/{__version__}",
             SIGNATURE: sign(self._secret, self._clock() // _SECOND, body),
-        }
+        } | tracing.passed_on()
 
 
 def sign(secret: bytes, seconds: int, body: bytes) -> str:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from retrograph import tracing
 from retrograph.rules.errors import (
     BeyondRetention,
     ConfigurationError,
@@ -289,7 +291,7 @@ class Store:
     def _reading(self, tenant_id: int) -> Iterator[Connection]:
         self._check_open()
         try:
-            with self._profile.reading(tenant_id) as connection:
+            with tracing.part("read"), self._profile.reading(tenant_id) as connection:
                 yield connection
         except Exception as error:
             self._raise_meaning(error)
@@ -314,7 +316,10 @@ class Store:
 
     def _write_job(self, job: Job) -> Any:
         try:
-            return self._writer.run(job)
+            with tracing.part("write"):
+                if tracing.is_on():  # a job may be done in another's thread
+                    job = replace(job, attempt=tracing.carried(job.attempt))
+                return self._writer.run(job)
         except Exception as error:
             self._raise_meaning(error)
             raise

@@ -8,6 +8,7 @@ from time import perf_counter
 
 import orjson
 
+from retrograph import tracing
 from retrograph.rules.cascade import Cascade, ImpactKind, Seeds
 from retrograph.rules.graph import Graph
 from retrograph.rules.limits import MAX_IMPACTS
@@ -48,7 +49,9 @@ class Write:
     def cascade(self, seeds: Seeds) -> Verdict:
         """What falls with `seeds`; decided where the engine does it best, by one law."""
         began = perf_counter()
-        verdict = self.snapshot.profile.cascade(self, seeds, MAX_IMPACTS)
+        with tracing.part("cascade") as span:
+            verdict = self.snapshot.profile.cascade(self, seeds, MAX_IMPACTS)
+            span.tell(retrograph__impacts=len(verdict))
         self.cascades.append((len(verdict), perf_counter() - began))
         return verdict
 
