@@ -10,15 +10,9 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-
-from tests.command import environment, next_line, start
-from tests.shared import ROOT
 
 
 class Receiver(HTTPServer):
@@ -53,19 +47,6 @@ class _Handler(BaseHTTPRequestHandler):
 def die(now: bool) -> None:
     if now:
         os.kill(os.getpid(), signal.SIGKILL)
-
-
-@contextmanager
-def receiver(port: int, file: Path, when: str, number: int) -> Iterator[subprocess.Popen[str]]:
-    """Runs one, until it dies by itself or the context ends."""
-    words = ["-m", "tests.receiver", str(port), str(file), when, str(number)]
-    running = start([sys.executable, *words], ROOT, environment())
-    try:
-        assert next_line(running) == "ready\n"
-        yield running
-    finally:
-        running.kill()
-        running.communicate()
 
 
 if __name__ == "__main__":

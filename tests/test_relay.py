@@ -8,6 +8,8 @@ import json
 import logging
 import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
@@ -26,10 +28,10 @@ from retrograph.schema.webhook import Webhook
 from retrograph.storage.store import open_store
 from tests.command import COMMAND, PATIENCE, environment, next_line, start
 from tests.memory import Memory
-from tests.receiver import receiver
 from tests.redis_server import running_redis
 from tests.schema.test_webhook import receiving, status
 from tests.servers import free_port
+from tests.shared import ROOT
 
 SECRET = "s" * 32
 
@@ -124,6 +126,19 @@ def test_a_relay_that_is_killed_goes_on_where_it_was(database: str) -> None:
         assert acknowledged == outbox(memory)
     assert repeated
     assert set(repeated) <= set(acknowledged[3:])
+
+
+@contextmanager
+def receiver(port: int, file: Path, when: str, number: int) -> Iterator[subprocess.Popen[str]]:
+    """Runs one, until it dies by itself or the context ends."""
+    words = ["-m", "tests.receiver", str(port), str(file), when, str(number)]
+    running = start([sys.executable, *words], ROOT, environment())
+    try:
+        assert next_line(running) == "ready\n"
+        yield running
+    finally:
+        running.kill()
+        running.communicate()
 
 
 def test_a_receiver_that_is_killed_and_started_again_gets_everything_in_order(
