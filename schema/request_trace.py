@@ -55,4 +55,4 @@ async def _send(send: Send, span: tracing.Span, message: Message) -> None:
 
 
 def _begins_stream(message: Message) -> bool:
-    return Headers(raw=message["headers"]).get("content-type", "").startswith(EVENT_STREAM)
+    return Headers(raw=message.get("headers", [])).get("content-type", "").startswith(EVENT_STREAM)
