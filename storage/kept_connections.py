@@ -85,8 +85,12 @@ class Reading:
     def __enter__(self) -> Connection:
         """Begins; what is read first settles what is seen."""
         self._connection = self._kept.take()
-        driver: Any = self._connection.connection.dbapi_connection
-        driver.execute("BEGIN")
+        try:
+            driver: Any = self._connection.connection.dbapi_connection
+            driver.execute("BEGIN")
+        except BaseException:
+            self._kept.give_back(self._connection)
+            raise
         return self._connection
 
     def __exit__(
