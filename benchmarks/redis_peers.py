@@ -20,6 +20,10 @@ from starlette.websockets import WebSocket
 from benchmarks.peers import plain, serve
 
 CHANNEL = "events"
+AT_ONCE = 50
+"""Connections that are being made to Redis: it lets only so many wait."""
+PATIENCE = 60
+"""Seconds that one may take."""
 
 
 class Hearing:
@@ -28,13 +32,18 @@ class Hearing:
     def __init__(self, url: str) -> None:
         self._url = url
         self._tasks: set[asyncio.Task[None]] = set()
+        self._connecting = asyncio.Semaphore(AT_ONCE)
         self.begun = 0
         self.heard = 0
 
     async def listen(self, to: WebSocket | None = None, id: str = "") -> None:
         """Hears for a subscriber what is published, and sends it on as it comes."""
-        async with Redis.from_url(self._url) as client, client.pubsub() as channel:
-            await channel.subscribe(CHANNEL)
+        async with (
+            Redis.from_url(self._url, socket_connect_timeout=PATIENCE) as client,
+            client.pubsub() as channel,
+        ):
+            async with self._connecting:
+                await channel.subscribe(CHANNEL)
             async for message in channel.listen():
                 if message["type"] == "subscribe":
                     self.begun += 1

@@ -17,7 +17,7 @@ from strawberry.types import ExecutionResult
 
 from retrograph.schema.answers import answer_of
 from retrograph.schema.bell import Bell
-from retrograph.schema.feed import Following
+from retrograph.schema.feed import Way
 from retrograph.schema.negotiation import EVENT_STREAM
 from retrograph.schema.stream_limits import StreamLimits
 from retrograph.schema.wire import write_json
@@ -79,7 +79,7 @@ class EventStream(Response):
             async for result in results:
                 assert isinstance(result, ExecutionResult)  # noqa: S101 (the schema defers nothing)
                 way: object = result.data
-                if isinstance(way, Following):
+                if isinstance(way, Way):
                     while taken := await way.take():
                         await self._write(send, b"".join(map(_next, taken)))
                 else:

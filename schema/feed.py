@@ -7,6 +7,7 @@ the database instead, until it has caught up.
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -167,11 +168,26 @@ class Feed:
         self._ears.discard(ear)
 
 
-class Following:
+class Way(ABC):
+    """Takes the place of an event's data: whoever sends results goes on with `take`.
+
+    Until nothing comes any more.
+    """
+
+    @abstractmethod
+    async def take(self) -> Payloads:
+        """The next responses; whoever calls it has sent what it gave before."""
+
+    @property
+    @abstractmethod
+    def cursor(self) -> str:
+        """To go on behind what was sent."""
+
+
+class Following(Way):
     """A subscriber's way along a feed, from a position that the feed covers.
 
-    It takes the place of an event's data: whoever sends results goes on with `take` until nothing
-    comes any more. `position` is that of the last event which was sent.
+    `position` is that of the last event which was sent.
     """
 
     def __init__(
@@ -203,10 +219,7 @@ class Following:
         return self._cursor_of(self.position)
 
     async def take(self) -> Payloads:
-        """The next responses, when there are any; none: the following is over, or has to end.
-
-        Whoever calls it has sent what it gave before.
-        """
+        """The next responses, when there are any; none: the following is over, or has to end."""
         self.position = self._taken
         while not (self._ear.stopped() or self._is_over()):
             self._ear.clear()

@@ -7,11 +7,14 @@ ask alike. Who has not caught up with it reads the database, as the feed itself 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from functools import partial
 from math import inf
 from time import monotonic
 
 from retrograph.rules.stream_errors import Lagged
 from retrograph.schema.batch import Batch
+from retrograph.schema.bell import Waiter
+from retrograph.schema.context import Caller
 from retrograph.schema.feed import Following, Reading
 from retrograph.schema.feeds import Feeds, Question
 from retrograph.schema.sources import Item, Source
@@ -44,7 +47,7 @@ async def follow_alone(
 
 async def follow_together(
     source: Source[Item], reading: Reading, feeds: Feeds, question: Question
-) -> AsyncGenerator[Item | Following, None]:
+) -> AsyncGenerator[Item | Batch[Item] | Following, None]:
     """Follows the feed from when it has caught up with it; raises `Lagged` if it can't any more."""
     caller, deadline = source.context.caller, inf
     with caller.opens("subscriptions"), caller.bell.follower(caller.expires_at) as ear:
@@ -62,11 +65,23 @@ async def follow_together(
                     reading.position, deadline = way.position, monotonic() + feeds.patience
                     caller.check_proof()
                     continue
-                async for item in source.page(reading):
-                    yield item
+                async for told in source.page_together(reading):
+                    late = partial(_is_past, deadline)
+                    if isinstance(told, Batch):
+                        told.is_over, told.is_late = partial(_is_over, ear, caller), late
+                    yield told
                     if ear.stopped():
                         return
-                    if monotonic() > deadline:
-                        raise Lagged(item.cursor)
+                    caller.check_proof()
+                    if late() and not (isinstance(told, Batch) and told.rows is None):
+                        raise Lagged(told.cursor)
                 if source.at_end:
                     seat.open(reading.position)
+
+
+def _is_over(ear: Waiter, caller: Caller) -> bool:
+    return ear.stopped() or caller.is_expired()
+
+
+def _is_past(deadline: float) -> bool:
+    return monotonic() > deadline

@@ -60,7 +60,8 @@ class Source(ABC, Generic[Item]):
         """The next page as a batch, and then each item, if the batch can't be executed."""
         part = await self._read(reading.position)
         items = list(part.items)
-        batch = Batch(self.context, self.fleet_id, items)
+        start = self.cursor(reading.position)
+        batch = Batch(self.context, self.fleet_id, items, start)
         if items:
             yield batch
         for position, item in items if batch.rows is None else ():

@@ -39,7 +39,7 @@ from retrograph.rules.errors import Unauthenticated
 from retrograph.rules.stream_errors import Lagged, TooManyStreams
 from retrograph.schema.context import EXPIRED, Caller
 from retrograph.schema.failures import extensions_of, is_request_error
-from retrograph.schema.feed import Following
+from retrograph.schema.feed import Way
 from retrograph.schema.hosts import IsTrusted, is_origin_of
 from retrograph.schema.identity import FindCaller
 from retrograph.schema.persisted import find_document
@@ -160,13 +160,13 @@ class _Handler(BaseGraphQLTransportWSHandler[Visitor, None]):
                 await operation.send_initial_errors(result.errors or [])
                 return
             way: object = result.data
-            if isinstance(way, Following):
+            if isinstance(way, Way):
                 await self._send_along(operation, way)
             else:
                 await operation.send_next(result)
 
-    async def _send_along(self, operation: Operation[Visitor, None], way: Following) -> None:
-        """Sends what a feed tells; a peer that reads nothing hears at last where it stands."""
+    async def _send_along(self, operation: Operation[Visitor, None], way: Way) -> None:
+        """Sends what is told together; a peer that reads nothing hears at last where it stands."""
         id = write_json(operation.id)
         while (taken := await way.take()) and not operation.completed:
             try:

@@ -18,6 +18,7 @@ from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.updates import list_matching_events
 from retrograph.rules.errors import DatabaseUnavailable
 from retrograph.rules.limits import MAX_ID
+from retrograph.schema import batch as batch_module
 from retrograph.schema import feed as feed_module
 from retrograph.schema import sources
 from retrograph.schema.bell import Bell
@@ -249,7 +250,9 @@ def test_who_has_fallen_behind_the_log_reads_the_database_and_catches_up(
             fallen(chain)
             await turns()
             assert await way.take() == ()
-            seen = [(await anext(stream)).data["events"]["cursor"] for _ in outbox(chain)]
+            batch = (await anext(stream)).data
+            seen = [json.loads(each)["data"]["events"]["cursor"] for each in await batch.take()]
+            assert await batch.take() == ()
             again = (await anext(stream)).data
             assert isinstance(again, Following)
             chain.fell("a")
@@ -264,13 +267,19 @@ def test_who_does_not_catch_up_is_told_where_it_stands(
     chain: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feed_module, "LOG_EVENTS", 1)
+    monkeypatch.setattr(batch_module, "BATCH_BYTES", 1)
 
     async def follow() -> tuple[str, Any]:
         async with following(chain, patience=-1) as (_, stream, way):
+            start = way.cursor
             fallen(chain)
             await turns()
             assert await way.take() == ()
-            seen = (await anext(stream)).data["events"]["cursor"]
+            batch = (await anext(stream)).data
+            (taken,) = await batch.take()
+            assert batch.cursor == start
+            assert await batch.take() == ()
+            seen = json.loads(taken)["data"]["events"]["cursor"]
             return seen, (await anext(stream)).errors
 
     seen, (error,) = asyncio.run(follow())

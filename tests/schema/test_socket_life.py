@@ -22,10 +22,9 @@ from retrograph.resolvers.inputs import NodeInput
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.updates import list_matching_events
 from retrograph.rules.errors import DatabaseUnavailable, Unauthenticated
-from retrograph.schema import sources
+from retrograph.schema import batch, sources
 from retrograph.schema.bell import Bell
 from retrograph.schema.context import EXPIRED
-from retrograph.schema.event import events_ahead
 from retrograph.schema.identity import Identity
 from retrograph.schema.socket_adapter import SocketAdapter
 from retrograph.schema.stream_limits import StreamLimits
@@ -142,26 +141,39 @@ def test_proof_that_expires_ends_operations_and_the_socket(
         assert (closed.code, closed.reason) == (4403, EXPIRED)
 
 
+@pytest.mark.parametrize("inside", ["node { key }", "node { task { id } }"], ids=["batch", "items"])
 def test_no_event_is_told_after_proof_has_expired(
-    store: Store, clock: ManualClock, memory: Memory, monkeypatch: pytest.MonkeyPatch
+    store: Store,
+    clock: ManualClock,
+    memory: Memory,
+    monkeypatch: pytest.MonkeyPatch,
+    inside: str,
 ) -> None:
-    """Not even one of a page that was read before."""
+    """Not even one of a page that was read before, whether it is executed as a whole or not."""
     monkeypatch.setattr("retrograph.app.POLL_SECONDS", 100 * PATIENCE)
+    monkeypatch.setattr(batch, "BATCH_BYTES", 1)
     memory.plant("a", "b")
     memory.fell("a")
     memory.fell("b")
-    told = events_ahead
+    take, settled = batch.Batch.take, sources.Source._settled
 
-    def expiring(rows: Any) -> Any:
-        yield from told(rows)[:1]
+    async def take_and_expire(self: Any) -> Any:
+        taken = await take(self)
+        clock.advance(SECOND if taken else 0)
+        return taken
+
+    def settle_and_expire(*args: Any) -> Any:
+        found = settled(*args)
         clock.advance(SECOND)
-        yield from told(rows)[1:]
+        return found
 
-    monkeypatch.setattr(sources, "events_ahead", expiring)
+    monkeypatch.setattr(batch.Batch, "take", take_and_expire)
+    monkeypatch.setattr(sources.Source, "_settled", settle_and_expire)
+    query = f'subscription {{ events(fleetId: 1, after: "0-0") {{ cursor {inside} }} }}'
     with proving(store, clock) as server, server.socket(begun=False) as socket:
         socket.say(first({"Authorization": "Bearer good"}))
         socket.hear()
-        socket.subscribe("1", EVENTS, after="0-0")
+        socket.subscribe("1", query)
         socket.next("1")
         message = socket.hear()
         assert message["type"] == "error"
