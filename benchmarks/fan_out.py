@@ -55,7 +55,7 @@ def counted(deliveries: int, *clocks: Callable[[], float]) -> Iterator[Callable[
     cpu, wall = sum(clock() for clock in clocks), time.perf_counter()
     yield lambda: found[0]
     cpu, wall = sum(clock() for clock in clocks) - cpu, time.perf_counter() - wall
-    found.append(Cost(max(cpu, 0.01) / deliveries, wall / deliveries))
+    found.append(Cost(cpu / deliveries, wall / deliveries))
 
 
 def fan_out(folder: Path, sizes: Sizes) -> Iterator[Row]:

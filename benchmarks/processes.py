@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-_TICKS = os.sysconf("SC_CLK_TCK")
 _PYTHON = (sys.executable, "-m")
 
 
@@ -26,9 +26,11 @@ class Server:
     port: int
 
     def cpu(self) -> float:
-        """The seconds of CPU that the process has used, all its threads together."""
-        told = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(told[11]) + int(told[12])) / _TICKS
+        """The seconds of CPU that the process has used, all its threads together.
+
+        By the clock that Linux keeps for it (CPUCLOCK_SCHED): /proc counts in ticks of 10 ms.
+        """
+        return time.clock_gettime((~self.pid << 3) | 2)
 
     def resident(self) -> int:
         """The bytes of memory that the process holds."""
@@ -42,7 +44,7 @@ class Server:
             before = self.cpu()
             for _ in range(count):
                 _ask(client, query)
-            return max(self.cpu() - before, 1 / _TICKS) / count
+            return (self.cpu() - before) / count
 
     def answer(self, query: str) -> bytes:
         """The body of a response."""
