@@ -19,8 +19,8 @@ from tests.tsql.values import END_OF_TIME, instant
 
 KNOWN = frozenset(
     {
-        "AlterSecurityPolicyStatement", "CheckConstraintDefinition", "ColumnDefinition",
-        "ColumnDefinitionBase",
+        "AlterSecurityPolicyStatement", "AlterTableAddTableElementStatement",
+        "CheckConstraintDefinition", "ColumnDefinition", "ColumnDefinitionBase",
         "ColumnWithSortOrder", "CreateFunctionStatement", "CreateIndexStatement",
         "CreateProcedureStatement", "CreateSchemaStatement", "CreateSecurityPolicyStatement",
         "CreateSequenceStatement", "CreateTableStatement", "DataCompressionOption",
@@ -80,6 +80,7 @@ class Definitions:
         self.ways: dict[str, Callable[[Schema, Node], Defined]] = {
             "AlterSecurityPolicyStatement": self._predicates,
             "CreateFunctionStatement": self._routine,
+            "AlterTableAddTableElementStatement": self._add_columns,
             "CreateIndexStatement": self._index,
             "CreateProcedureStatement": self._routine,
             "CreateSchemaStatement": self._schema,
@@ -124,6 +125,18 @@ class Definitions:
         parts += [self._constraint(each) for each in body.TableConstraints]
         create = f"CREATE TABLE main.[{name}] ({', '.join(parts)}) STRICT"
         return Defined(made, (create, *_versioning(table, made)))
+
+    def _add_columns(self, schema: Schema, node: Node) -> Defined:
+        table = schema.table(_own_name(schema, node.SchemaObjectName))
+        if table.history is not None:
+            raise NotImplementedError("a versioned table that gets a column")
+        added = node.Definition.ColumnDefinitions
+        changed = replace(table, columns=(*table.columns, *(_column(each) for each in added)))
+        made = replace(schema, tables={**schema.tables, table.name.lower(): changed})
+        texts = [self._column_text(each, changed) for each in added]
+        return Defined(
+            made, tuple(f"ALTER TABLE main.[{table.name}] ADD COLUMN {text}" for text in texts)
+        )
 
     def _column_text(self, node: Node, table: Stored) -> str:
         column = _column(node)
