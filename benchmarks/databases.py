@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.graphs import FLEET, TENANT
 from retrograph.resolvers.scope import Role, Scope
-from retrograph.storage.sqlite_profile import SqliteProfile
+from retrograph.storage.sqlite.profile import SqliteProfile
 from retrograph.storage.store import open_store
 
 

@@ -19,7 +19,7 @@ from statistics import median
 from benchmarks.graphs import FLEET, TENANT
 from benchmarks.measure import Row
 from benchmarks.sizes import Sizes
-from retrograph.resolvers.import_graph import import_graph
+from retrograph.resolvers.importing.graph import import_graph
 from retrograph.resolvers.inputs import Invalidation
 from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.scope import Role, Scope

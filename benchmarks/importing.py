@@ -11,7 +11,7 @@ from benchmarks.graphs import FLEET, Shape, plant
 from benchmarks.measure import Row, compare, interleaved, timed
 from benchmarks.rows import Rows, insert
 from benchmarks.sizes import Sizes
-from retrograph.resolvers.import_graph import import_graph
+from retrograph.resolvers.importing.graph import import_graph
 
 _TABLES = ("node", "node_state", "node_content", "edge")
 

@@ -20,8 +20,8 @@ from retrograph.cli_options import (
 )
 from retrograph.cli_output import STDIO, output, standard_output
 from retrograph.resolvers.export_graph import export_graph
-from retrograph.resolvers.import_graph import Imported, import_graph
-from retrograph.resolvers.import_stream import Progress
+from retrograph.resolvers.importing.graph import Imported, import_graph
+from retrograph.resolvers.importing.stream import Progress
 from retrograph.rules.errors import ConfigurationError
 from retrograph.schema.schema import sdl
 from retrograph.settings import Settings

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from retrograph.resolvers.import_stream import Progress as Tell
+from retrograph.resolvers.importing.stream import Progress as Tell
 from retrograph.resolvers.retention import RetentionRule
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.token_counters import find_counter

@@ -1,7 +1,8 @@
 """All that touches a database: connections, clocks, reads and writes.
 
 store                      the front door: snapshots, writes, listeners
-profile                    what an engine is; `sqlite_profile` and its file's migrations
+profile                    what an engine is
+sqlite, mariadb, mssql     each engine's own: its profile, migrations, errors
 writer, write              write transactions, and one fleet's side of them
 fleets, clock              instants: who gives them, and that they only increase
 tables, as_of, snapshot    what is versioned, and how it is seen as of an instant

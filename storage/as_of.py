@@ -33,7 +33,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.visitors import InternalTraversal
 
 from retrograph.storage.aside import aside
-from retrograph.storage.mssql_dialect import Compiler
+from retrograph.storage.mssql.dialect import Compiler
 from retrograph.storage.tables import Versioned
 
 TENANT = bindparam("tenant_id", type_=BigInteger)

@@ -33,12 +33,12 @@ from retrograph.storage.domain_indexes import DEFAULT_BYTES, DomainIndexes
 from retrograph.storage.fleets import Times, fleet_ids_of, read_times, tenant_ids_of
 from retrograph.storage.graph_cache import FleetKey, GraphCache, WarmGraph
 from retrograph.storage.leaders import Lease, take_lead
-from retrograph.storage.mariadb_profile import MariadbProfile
-from retrograph.storage.mssql_profile import MssqlProfile
+from retrograph.storage.mariadb.profile import MariadbProfile
+from retrograph.storage.mssql.profile import MssqlProfile
 from retrograph.storage.profile import Profile
 from retrograph.storage.relays import Arrived, Position, Progress, begin, mark, progress_of
 from retrograph.storage.snapshot import Snapshot
-from retrograph.storage.sqlite_profile import SqliteProfile
+from retrograph.storage.sqlite.profile import SqliteProfile
 from retrograph.storage.tallies import CascadeCost, Tallies
 from retrograph.storage.uses import UseLog
 from retrograph.storage.write import Write

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
-from retrograph.storage import mssql_profile
-from retrograph.storage.mssql_driver import connection_string, driver_for
+from retrograph.storage.mssql import profile as mssql_profile
+from retrograph.storage.mssql.driver import connection_string, driver_for
 from tests.clock import ManualClock
 from tests.missing import driver_manager
 from tests.tsql import runtime

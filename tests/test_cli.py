@@ -14,7 +14,7 @@ import pytest
 
 from retrograph import __version__
 from retrograph.cli_data import _until_interrupted
-from retrograph.resolvers.import_stream import Progress
+from retrograph.resolvers.importing.stream import Progress
 from retrograph.resolvers.inputs import NodeInput
 from retrograph.resolvers.rewind_fleet import Rewind, confirmation, rewind_fleet
 from retrograph.resolvers.scope import Role, Scope

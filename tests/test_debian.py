@@ -12,7 +12,7 @@ from threading import Event
 
 import pytest
 
-from retrograph.resolvers.import_graph import import_graph
+from retrograph.resolvers.importing.graph import import_graph
 from retrograph.resolvers.inputs import Invalidation
 from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.previews import preview_invalidation

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from retrograph.resolvers.import_graph import import_graph
+from retrograph.resolvers.importing.graph import import_graph
 from retrograph.resolvers.inputs import Invalidation
 from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.scope import Role, Scope

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import select
 
 from retrograph.resolvers.export_graph import export_graph
-from retrograph.resolvers.import_graph import Imported, import_graph
+from retrograph.resolvers.importing.graph import Imported, import_graph
 from retrograph.resolvers.scope import Scope
 from retrograph.storage.filters import NodeFilter
 from retrograph.storage.node_lists import page_nodes

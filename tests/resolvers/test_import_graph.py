@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from retrograph.resolvers.import_graph import import_graph
+from retrograph.resolvers.importing.graph import import_graph
 from retrograph.resolvers.inputs import Invalidation
 from retrograph.resolvers.invalidate import invalidate as invalidate_node
 from retrograph.resolvers.pin_node import pin_node
@@ -260,7 +260,7 @@ def test_a_run_that_fails_stops_the_import_and_says_where(
     def refuse(*_: object) -> None:
         raise RunTooLarge(1)
 
-    monkeypatch.setattr("retrograph.resolvers.import_runs.invalidate", refuse)
+    monkeypatch.setattr("retrograph.resolvers.importing.runs.invalidate", refuse)
     lines = (node("a"), supersede("a", {"key": "b", "kind": "RULE"}), invalidate("b"), node("c"))
     with pytest.raises(ImportStopped) as caught:
         load(scope, *lines)

@@ -18,10 +18,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrograph.resolvers.import_batch import Batch
-from retrograph.resolvers.import_json import read_json
-from retrograph.resolvers.import_parser import parse_batch
-from retrograph.resolvers.import_stream import MAX_LINE_BYTES, import_lines
+from retrograph.resolvers.importing.batch import Batch
+from retrograph.resolvers.importing.json_text import read_json
+from retrograph.resolvers.importing.parser import parse_batch
+from retrograph.resolvers.importing.stream import MAX_LINE_BYTES, import_lines
 from retrograph.rules.errors import ImportRejected, InvalidInput
 
 NODE = b'{"node":{"key":"a","kind":"RULE"}}\n'

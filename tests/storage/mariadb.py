@@ -10,7 +10,7 @@ import pytest
 from retrograph.rules.errors import (
     StorageError,
 )
-from retrograph.storage.mariadb_profile import MariadbProfile
+from retrograph.storage.mariadb.profile import MariadbProfile
 from retrograph.storage.store import Store
 from tests.clock import ManualClock
 from tests.servers import MariaDBServer

@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 from retrograph.rules.cascade import Cascade, Seeds
 from retrograph.rules.limits import MAX_IMPACTS
 from retrograph.storage.bulk import insert_rows
-from retrograph.storage.mariadb_cascade import call_cascade
-from retrograph.storage.mariadb_profile import MariadbProfile
+from retrograph.storage.mariadb.cascade import call_cascade
+from retrograph.storage.mariadb.profile import MariadbProfile
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.write import Write
 from tests.rules.cascade_reference import Edge, Node

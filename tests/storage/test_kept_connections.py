@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Engine, QueuePool, create_engine, text
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from retrograph.storage.kept_connections import KeptConnections, Reading
+from retrograph.storage.sqlite.kept_connections import KeptConnections, Reading
 
 MOST = 2
 

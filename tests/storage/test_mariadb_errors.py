@@ -15,7 +15,7 @@ from retrograph.rules.errors import (
     DriverMissing,
     StorageError,
 )
-from retrograph.storage.mariadb_errors import is_deadlock, is_gone, meaning_of
+from retrograph.storage.mariadb.errors import is_deadlock, is_gone, meaning_of
 from tests.odbc import pyodbc
 
 URL = make_url("mariadb+pyodbc://reader:geheim@db.example:3307/memory")

@@ -16,7 +16,7 @@ from retrograph.rules.errors import (
     SchemaTooOld,
 )
 from retrograph.sql.loader import migrations
-from retrograph.storage.mariadb_migrations import statements
+from retrograph.storage.mariadb.migrations import statements
 from retrograph.storage.store import open_store
 from tests.command import COMMAND, PATIENCE, environment
 from tests.memory import Memory
@@ -135,7 +135,7 @@ def test_processes_that_migrate_at_once_do_so_once(
 def test_a_migration_waits_for_another_no_longer_than_it_may(
     mariadb_server: MariaDBServer, empty: str, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retrograph.storage.mariadb_migrations._LOCK_SECONDS", 0)
+    monkeypatch.setattr("retrograph.storage.mariadb.migrations._LOCK_SECONDS", 0)
     other = mariadb_server.connect(empty)
     other.execute("SELECT GET_LOCK(?, 0)", f"retrograph-migrate-{empty}")
     refused(DatabaseLocked, lambda: open_store(url), empty, "wait for it")

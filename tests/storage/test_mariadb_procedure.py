@@ -15,7 +15,7 @@ from retrograph.rules.cascade import Cascade, Seeds, cascade
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.errors import RunTooLarge
 from retrograph.rules.validity import Validity
-from retrograph.storage.mariadb_profile import MariadbProfile
+from retrograph.storage.mariadb.profile import MariadbProfile
 from tests.rules.cascade_cases import Case, cases, impacts_of
 from tests.rules.cascade_reference import Edge, Node
 from tests.rules.cascade_strategies import EFFECTS, World, worlds

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from retrograph.rules.instant import EPOCH, MICROSECOND
-from retrograph.storage.mariadb_profile import MariadbProfile
+from retrograph.storage.mariadb.profile import MariadbProfile
 
 
 @pytest.fixture

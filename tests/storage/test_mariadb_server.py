@@ -20,7 +20,7 @@ from retrograph.rules.errors import (
     DatabaseUnavailable,
     DriverMissing,
 )
-from retrograph.storage.mariadb_migrations import statements
+from retrograph.storage.mariadb.migrations import statements
 from retrograph.storage.node_writes import create_nodes
 from retrograph.storage.store import open_store
 from retrograph.storage.write import Write

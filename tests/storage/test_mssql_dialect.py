@@ -23,7 +23,7 @@ from retrograph.rules.instant import EARLIEST, LATEST
 from retrograph.storage.as_of import AsOf
 from retrograph.storage.has_key import has_key
 from retrograph.storage.id_set import JsonInstants, id_set, instant_rows
-from retrograph.storage.mssql_dialect import URL
+from retrograph.storage.mssql.dialect import URL
 from retrograph.storage.periods import bare_place
 from retrograph.storage.prepared import INSTANT
 from retrograph.storage.same_text import has_prefix, same_text

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import make_url
 
 from retrograph.rules.errors import ConfigurationError, DatabaseUnavailable, DriverMissing
-from retrograph.storage.mssql_driver import (
+from retrograph.storage.mssql.driver import (
     INSTALLED,
     PACKAGE,
     connection_string,

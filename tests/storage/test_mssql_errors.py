@@ -18,7 +18,7 @@ from retrograph.rules.errors import (
     SchemaTooOld,
     StorageError,
 )
-from retrograph.storage.mssql_errors import is_gone, is_passing, meaning_of, numbers_of
+from retrograph.storage.mssql.errors import is_gone, is_passing, meaning_of, numbers_of
 from tests.odbc import pyodbc
 from tests.storage.odbc_script import failure
 

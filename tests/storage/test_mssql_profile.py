@@ -23,9 +23,9 @@ from retrograph.rules.validity import Validity
 from retrograph.sql.loader import migrations
 from retrograph.storage.cascades import RunOrder, record_run
 from retrograph.storage.deadline import working_for
-from retrograph.storage.mssql_cascade import Written
-from retrograph.storage.mssql_migrations import batches
-from retrograph.storage.mssql_profile import MssqlProfile
+from retrograph.storage.mssql.cascade import Written
+from retrograph.storage.mssql.migrations import batches
+from retrograph.storage.mssql.profile import MssqlProfile
 from retrograph.storage.periods import micros_of
 from retrograph.storage.records import RunRecord, RunStatus
 from retrograph.storage.store import Store

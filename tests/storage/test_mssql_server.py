@@ -22,7 +22,8 @@ from retrograph.rules.errors import (
     StorageError,
 )
 from retrograph.rules.validity import Validity
-from retrograph.storage import mssql_clock, mssql_profile
+from retrograph.storage.mssql import clock as mssql_clock
+from retrograph.storage.mssql import profile as mssql_profile
 from retrograph.storage.node_writes import create_nodes
 from retrograph.storage.odbc import loaded_manager
 from retrograph.storage.store import Store, open_store

@@ -13,7 +13,7 @@ from retrograph.rules.errors import (
     DatabaseUnavailable,
     NotFound,
 )
-from retrograph.storage.mssql_profile import MssqlProfile
+from retrograph.storage.mssql.profile import MssqlProfile
 from retrograph.storage.periods import micros_of
 from retrograph.storage.store import Store
 from retrograph.storage.write import Write

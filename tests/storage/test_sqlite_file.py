@@ -25,8 +25,8 @@ from retrograph.rules.errors import (
     SchemaTooOld,
 )
 from retrograph.sql.loader import migrations
-from retrograph.storage.sqlite_migrations import APPLICATION_ID
-from retrograph.storage.sqlite_profile import SqliteProfile
+from retrograph.storage.sqlite.migrations import APPLICATION_ID
+from retrograph.storage.sqlite.profile import SqliteProfile
 from retrograph.storage.store import Store, open_store
 from tests.clock import ManualClock
 from tests.consistency import assert_consistent
@@ -247,8 +247,8 @@ def test_a_full_disk_takes_nothing_and_does_no_lasting_harm(path: Path) -> None:
 def test_a_log_that_grew_shrinks_again_and_is_left_alone(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retrograph.storage.sqlite_profile.TIDY_WAL_BYTES", 200_000)
-    monkeypatch.setattr("retrograph.storage.sqlite_profile.KEPT_WAL_BYTES", 50_000)
+    monkeypatch.setattr("retrograph.storage.sqlite.profile.TIDY_WAL_BYTES", 200_000)
+    monkeypatch.setattr("retrograph.storage.sqlite.profile.KEPT_WAL_BYTES", 50_000)
     log = path.with_name(path.name + "-wal")
     with opened(path) as store:
         plant_nodes(store, [new_node("x" * 900 + str(i)) for i in range(500)])

@@ -20,7 +20,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import StatementError
 
 from retrograph.storage.id_set import id_set
-from retrograph.storage.sqlite_statement import SqliteStatement, sqlite_statement
+from retrograph.storage.sqlite.statement import SqliteStatement, sqlite_statement
 from retrograph.storage.stored_text import stored_text
 
 NUMBER = bindparam("number", type_=BigInteger)

@@ -30,7 +30,7 @@ from retrograph.resolvers.unlink_nodes import unlink_nodes
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.errors import NotFound
 from retrograph.sql.loader import migrations, queries
-from retrograph.storage.mariadb_migrations import statements
+from retrograph.storage.mariadb.migrations import statements
 from retrograph.storage.prepared import prepared
 from retrograph.storage.records import NodeRef
 from retrograph.storage.store import Store

@@ -16,7 +16,7 @@ from sqlalchemy.sql import ClauseElement
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.storage import prepared
 from retrograph.storage.as_of import native_arms, native_keyed_arms
-from retrograph.storage.mssql_dialect import TABLES, URL
+from retrograph.storage.mssql.dialect import TABLES, URL
 from retrograph.storage.store import open_store
 from retrograph.storage.tables import metadata
 from tests.clock import ManualClock

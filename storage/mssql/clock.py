@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from retrograph.rules.errors import ClockBehind, DatabaseLocked, NotFound
 from retrograph.rules.instant import format_instant
 from retrograph.storage.fleets import Times
-from retrograph.storage.mssql_session import ENGINE, discarding
+from retrograph.storage.mssql.session import ENGINE, discarding
 from retrograph.storage.named import execute_named
 from retrograph.storage.periods import micros_of
 

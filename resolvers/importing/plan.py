@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from retrograph.resolvers.import_batch import Batch, EdgePlace, FleetBatch, GivenNode
-from retrograph.resolvers.import_nodes import (
+from retrograph.resolvers.importing.batch import Batch, EdgePlace, FleetBatch, GivenNode
+from retrograph.resolvers.importing.nodes import (
     content_of,
     kind_of,
     state_of,
     stored_content,
     stored_state,
 )
-from retrograph.resolvers.import_runs import own_runs
+from retrograph.resolvers.importing.runs import own_runs
 from retrograph.rules.errors import ImportRejected, InvalidInput
 from retrograph.storage.evidence import evidence_of
 from retrograph.storage.imports import EdgeRow, GivenState, edges_out_of

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, BinaryIO
 
-from retrograph.resolvers.import_gzip import BLOCK, Unpacked
+from retrograph.resolvers.importing.gzip_stream import BLOCK, Unpacked
 from retrograph.rules.errors import ImportRejected
 
 MAX_LINE_BYTES = 4 * 1024 * 1024

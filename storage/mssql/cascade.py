@@ -11,7 +11,7 @@ from sqlalchemy import CursorResult
 from retrograph.rules.cascade import Seeds
 from retrograph.rules.errors import RunTooLarge
 from retrograph.rules.plan import plan_hash
-from retrograph.storage.mssql_errors import RUN_TOO_LARGE, numbers_of
+from retrograph.storage.mssql.errors import RUN_TOO_LARGE, numbers_of
 from retrograph.storage.named import run_named
 from retrograph.storage.sweeps import openings_by
 from retrograph.storage.task_records import Opening

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from retrograph.resolvers.import_batch import Batch, GivenRun
-from retrograph.resolvers.import_fields import BY
-from retrograph.resolvers.import_stream import Progress
+from retrograph.resolvers.importing.batch import Batch, GivenRun
+from retrograph.resolvers.importing.fields import BY
+from retrograph.resolvers.importing.stream import Progress
 from retrograph.resolvers.inputs import Invalidation, NodeInput, Supersession
 from retrograph.resolvers.invalidate import invalidate
 from retrograph.resolvers.puts import CHANGED_EFFECT, CHANGED_REASON, check_put

@@ -34,10 +34,10 @@ from retrograph.storage.as_of import Arm, Instant, paired_arms, paired_keyed_arm
 from retrograph.storage.deadline import is_late, timed_out
 from retrograph.storage.fleets import Times, take_clocks
 from retrograph.storage.graphs import load_graph_by_columns
-from retrograph.storage.kept_connections import KeptConnections, Reading
 from retrograph.storage.snapshot import Snapshot
-from retrograph.storage.sqlite_migrations import migrate_file
-from retrograph.storage.sqlite_statement import sqlite_statement
+from retrograph.storage.sqlite.kept_connections import KeptConnections, Reading
+from retrograph.storage.sqlite.migrations import migrate_file
+from retrograph.storage.sqlite.statement import sqlite_statement
 from retrograph.storage.tables import Versioned, id_sequence
 from retrograph.storage.verdicts import InMemory, Verdict
 from retrograph.storage.versions import copy_to_history

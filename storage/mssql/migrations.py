@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from retrograph.rules.errors import DatabaseLocked, NotADatabase, SchemaTooOld
 from retrograph.sql.loader import Migration, queries
 from retrograph.storage.ledger import pending, told
-from retrograph.storage.mssql_session import ENGINE, discarding, transaction
+from retrograph.storage.mssql.session import ENGINE, discarding, transaction
 from retrograph.storage.named import execute_named
 
 LOCK_TIMEOUT_MS = 60_000

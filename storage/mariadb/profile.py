@@ -29,9 +29,9 @@ from retrograph.storage.as_of import Arm, Instant, native_arms, native_keyed_arm
 from retrograph.storage.deadline import seconds_left, timed_out
 from retrograph.storage.fleets import Times, take_clocks
 from retrograph.storage.graphs import load_graph_by_columns
-from retrograph.storage.mariadb_cascade import call_cascade
-from retrograph.storage.mariadb_errors import is_deadlock, is_gone, meaning_of
-from retrograph.storage.mariadb_migrations import migrate_database
+from retrograph.storage.mariadb.cascade import call_cascade
+from retrograph.storage.mariadb.errors import is_deadlock, is_gone, meaning_of
+from retrograph.storage.mariadb.migrations import migrate_database
 from retrograph.storage.odbc import joined, loaded_manager, parsed
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import Versioned, fleet

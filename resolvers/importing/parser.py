@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from retrograph.resolvers import import_fields as fields
-from retrograph.resolvers.import_batch import (
+from retrograph.resolvers.importing import fields
+from retrograph.resolvers.importing.batch import (
     Batch,
     FleetBatch,
     GivenEvidence,
     GivenNode,
     GivenRun,
 )
-from retrograph.resolvers.import_fields import read_fields
-from retrograph.resolvers.import_json import read_json
+from retrograph.resolvers.importing.fields import read_fields
+from retrograph.resolvers.importing.json_text import read_json
 from retrograph.resolvers.inputs import UNSET, NodeInput
 from retrograph.rules.errors import ImportRejected, InvalidInput
 from retrograph.rules.validity import Validity

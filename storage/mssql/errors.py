@@ -18,7 +18,7 @@ from retrograph.rules.errors import (
     StorageError,
 )
 from retrograph.storage.deadline import timed_out
-from retrograph.storage.mssql_driver import MISSING
+from retrograph.storage.mssql.driver import MISSING
 
 RUN_TOO_LARGE = 51001
 """The number that the procedures throw for a run with too many impacts."""

@@ -25,14 +25,14 @@ from retrograph.storage.as_of import Arm, Instant, native_arms, native_keyed_arm
 from retrograph.storage.deadline import seconds_left, timed_out
 from retrograph.storage.fleets import Times
 from retrograph.storage.graphs import load_graph_by_columns
-from retrograph.storage.mssql_cascade import call_cascade
-from retrograph.storage.mssql_clock import take_clocks
-from retrograph.storage.mssql_dialect import URL
-from retrograph.storage.mssql_driver import connection_string, driver_for
-from retrograph.storage.mssql_errors import is_gone, is_passing, meaning_of
-from retrograph.storage.mssql_migrations import migrate_database
-from retrograph.storage.mssql_session import ENGINE, leave, session, settle, transaction
-from retrograph.storage.mssql_writer import LockingWriter
+from retrograph.storage.mssql.cascade import call_cascade
+from retrograph.storage.mssql.clock import take_clocks
+from retrograph.storage.mssql.dialect import URL
+from retrograph.storage.mssql.driver import connection_string, driver_for
+from retrograph.storage.mssql.errors import is_gone, is_passing, meaning_of
+from retrograph.storage.mssql.migrations import migrate_database
+from retrograph.storage.mssql.session import ENGINE, leave, session, settle, transaction
+from retrograph.storage.mssql.writer import LockingWriter
 from retrograph.storage.named import execute_named
 from retrograph.storage.odbc import loaded_manager, parsed
 from retrograph.storage.snapshot import Snapshot
@@ -91,7 +91,7 @@ class MssqlProfile:
                 yield connection
 
     def writer(self) -> Engine:
-        """Its connections begin nothing by themselves: see `retrograph.storage.mssql_writer`."""
+        """Its connections begin nothing by themselves: see `retrograph.storage.mssql.writer`."""
         return self._writer
 
     def fetch(

@@ -12,8 +12,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from retrograph.rules.errors import DatabaseUnavailable
-from retrograph.storage.mssql_clock import held, wait_for_clock
-from retrograph.storage.mssql_session import session, transaction
+from retrograph.storage.mssql.clock import held, wait_for_clock
+from retrograph.storage.mssql.session import session, transaction
 from retrograph.storage.profile import Profile
 from retrograph.storage.writer import MOST_TRIES, Group, Job
 

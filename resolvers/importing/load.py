@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from retrograph.resolvers.import_batch import Batch
-from retrograph.resolvers.import_plan import FleetPlan
-from retrograph.resolvers.import_stream import Progress
+from retrograph.resolvers.importing.batch import Batch
+from retrograph.resolvers.importing.plan import FleetPlan
+from retrograph.resolvers.importing.stream import Progress
 from retrograph.rules.edge_type import PROPAGATING
 from retrograph.storage.imports import (
     GivenState,

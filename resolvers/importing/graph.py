@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from retrograph.resolvers.import_batch import Batch
-from retrograph.resolvers.import_load import Loaded, write_plans
-from retrograph.resolvers.import_parser import parse_batch
-from retrograph.resolvers.import_plan import plan_fleet, stored_nodes
-from retrograph.resolvers.import_runs import check_runs, run_all
-from retrograph.resolvers.import_stream import Progress, import_lines
+from retrograph.resolvers.importing.batch import Batch
+from retrograph.resolvers.importing.load import Loaded, write_plans
+from retrograph.resolvers.importing.parser import parse_batch
+from retrograph.resolvers.importing.plan import plan_fleet, stored_nodes
+from retrograph.resolvers.importing.runs import check_runs, run_all
+from retrograph.resolvers.importing.stream import Progress, import_lines
 from retrograph.resolvers.scope import Scope
 from retrograph.storage.records import RunRecord
 from retrograph.storage.write import Write

@@ -1,0 +1,1 @@
+"""MariaDB, the open engine: connections, errors, migrations and cascades by procedure."""

@@ -1,0 +1,1 @@
+"""SQLite, the embedded default: one file, its connections, statements and migrations."""
