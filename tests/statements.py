@@ -63,7 +63,7 @@ class Watch:
             if frame.f_back is None:
                 return False
             frame = frame.f_back
-        return name.startswith(self._rooms) and not name.endswith("_migrations.py")
+        return name.startswith(self._rooms) and not name.endswith("/migrations.py")
 
 
 def _plain(sql: str) -> str:
