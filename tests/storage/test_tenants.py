@@ -64,7 +64,7 @@ def recording() -> Iterator[set[str]]:
 
 def prepared_statements() -> dict[str, Any]:
     """Every builder of a statement in storage that is built once and kept, by its name."""
-    files = (ROOT / "storage").glob("*.py")
+    files = (ROOT / "storage").rglob("*.py")
     modules = (import_module(f"retrograph.storage.{file.stem}") for file in files)
     return {
         f"{module.__name__}.{name}": value
