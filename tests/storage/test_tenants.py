@@ -64,8 +64,9 @@ def recording() -> Iterator[set[str]]:
 
 def prepared_statements() -> dict[str, Any]:
     """Every builder of a statement in storage that is built once and kept, by its name."""
-    files = (ROOT / "storage").rglob("*.py")
-    modules = (import_module(f"retrograph.storage.{file.stem}") for file in files)
+    room = ROOT / "storage"
+    paths = (file.relative_to(room).with_suffix("") for file in room.rglob("*.py"))
+    modules = (import_module(".".join(("retrograph.storage", *path.parts))) for path in paths)
     return {
         f"{module.__name__}.{name}": value
         for module in modules
