@@ -40,7 +40,7 @@ check: $(INSTALLED) ## lint, format, types and the import law
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(INSTALLED) $(PEERS) ## measure; the table goes to benchmarks/README.md
+bench: $(INSTALLED) $(PEERS) ## measure; the tables go to benchmarks/README.md
 	$(BIN)/python -m benchmarks
 
 lock: ## renew the locks from pyproject.toml

@@ -94,16 +94,28 @@ def test_the_median_decides_whether_an_aim_is_met() -> None:
     assert not Row("at least", (900.0, 999.0, 1100.0), 1_000, "", at_least=True).met
 
 
-def test_a_run_replaces_the_table_of_the_readme_and_nothing_else(
+def test_a_run_replaces_its_tables_of_the_readme_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     readme = tmp_path / "README.md"
     readme.write_text(report.README.read_text())
     monkeypatch.setattr(report, "README", readme)
     before = readme.read_text()
-    report.write_readme([Row("a thing", (2.0, 1.0, 4.0), 1.5, "2 s / 1 s")])
+    row = Row("a thing", (2.0, 1.0, 4.0), 1.5, "2 s / 1 s")
+    report.write_readme({"growth": [row]}, list(BENCHMARKS))
     after = readme.read_text()
     assert "| a thing | 2.00 (1.00–4.00) | ≤ 1.5 | **no** | 2 s / 1 s |" in after
+    assert sections(after).keys() == sections(before).keys()
+    changed = {name for name, text in sections(after).items() if text != sections(before)[name]}
+    assert changed == {"growth"}
     head, tail = report.MARKS
     assert after.split(head)[0] == before.split(head)[0]
     assert after.split(tail)[1] == before.split(tail)[1]
+
+
+def sections(text: str) -> dict[str, str]:
+    """The tables between the marks, by the names of their benchmarks."""
+    head, tail = report.MARKS
+    _, _, rest = text.partition(head)
+    _, *parts = rest.partition(tail)[0].split("### ")
+    return {part.partition("\n")[0].strip("`"): part for part in parts}
