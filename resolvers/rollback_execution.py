@@ -66,7 +66,10 @@ def require_execution(s: Snapshot, key: str) -> Standing:
 
 
 def _state(s: Snapshot, rollback: Rollback) -> NewCheckpoint:
-    old = checkpoint_at(s, rollback.execution_id, rollback.to_sequence)
+    try:
+        old = checkpoint_at(s, rollback.execution_id, rollback.to_sequence)
+    except CheckpointRemoved as gone:  # it was erased
+        raise CheckpointRemoved(gone.message, path=_TO) from None
     if old is None:
         check_retained(s, rollback.execution_id, rollback.to_sequence, path=_TO)
         raise NotFound(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import partial
 from ipaddress import ip_address
@@ -237,6 +238,9 @@ def _auth(text: str, origin: str) -> str:
     return text
 
 
+_SAFE_URL = "an https:// URL, or an http:// one of this machine"
+
+
 def _place(text: str, origin: str) -> str:
     """A file, or a URL whose answer nobody can change on its way."""
     if "://" not in text:
@@ -247,7 +251,7 @@ def _place(text: str, origin: str) -> str:
     except ValueError:
         raise ConfigurationError(f"{origin} is no URL.") from None
     if not host or not (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))):
-        raise ConfigurationError(f"{origin} must be a file or an https:// URL.")
+        raise ConfigurationError(f"{origin} must be {_SAFE_URL}, or a file.")
     return text
 
 
@@ -265,9 +269,10 @@ def _length(text: str, origin: str) -> int:
 
 def _webhook(text: str, origin: str) -> str:
     """A URL whose answers nobody can forge on their way."""
-    if "://" in text:
-        return _place(text, origin)
-    raise ConfigurationError(f"{origin} must be an https:// URL.")
+    with suppress(ConfigurationError):
+        if "://" in text:
+            return _place(text, origin)
+    raise ConfigurationError(f"{origin} must be {_SAFE_URL}.")
 
 
 def _seconds(least: int, most: int, text: str, origin: str) -> int:

@@ -35,7 +35,9 @@ class RegisterInput:
     name: str = strawberry.field(
         description="Its name, at most 200 characters; case makes no difference."
     )
-    value: JSON | None = strawberry.field(default=None, description="Its value.")
+    value: JSON | None = strawberry.field(
+        default=strawberry.UNSET, description="Its value; left out, as it was before."
+    )
     pinned: bool | None = strawberry.field(
         default=None,
         description="Whether it is kept whatever the budget; left out, as it was before.",
@@ -43,7 +45,9 @@ class RegisterInput:
 
     def read(self) -> working_memory.RegisterWrite:
         """The register as the rules know it."""
-        return working_memory.RegisterWrite(self.name, self.value, self.pinned)
+        left_out = self.value is strawberry.UNSET
+        value = None if left_out else self.value
+        return working_memory.RegisterWrite(self.name, value, self.pinned, keeps=left_out)
 
 
 @strawberry.input(description="What a tool has answered.")

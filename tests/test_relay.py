@@ -213,7 +213,10 @@ def test_once_to_redis(database: str) -> None:
         ([], "Say where to"),
         (["--webhook", "https://h.example"], "Name the secret"),
         (["--webhook", "https://h.example", "--webhook-secret", "short"], "less than 32 bytes"),
-        (["--webhook", "http://h.example"], "must be a file or an https"),
+        (
+            ["--webhook", "http://h.example"],
+            "must be an https:// URL, or an http:// one of this machine",
+        ),
         (["--redis-streams", "on"], "with --redis URL"),
         (
             ["--webhook", "https://h.example", "--redis-streams", "on", "--redis", "redis://h"],

@@ -90,11 +90,15 @@ class WorkingMemory:
 
 @dataclass(frozen=True, slots=True)
 class RegisterWrite:
-    """A value for a register; `pinned` None leaves the pin as it is."""
+    """A value for a register; `pinned` None leaves the pin as it is, `keeps` the value.
+
+    A register that begins with no value holds null.
+    """
 
     name: str
     value: object
     pinned: bool | None = None
+    keeps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +201,8 @@ def _registers(before: Sequence[Register], update: Update) -> tuple[Register, ..
     for given in update.registers:
         former = found.pop(fold_name(given.name), None)
         pinned = (former is not None and former.pinned) if given.pinned is None else given.pinned
-        register = Register(given.name, given.value, pinned)
+        value = former.value if given.keeps and former is not None else given.value
+        register = Register(given.name, value, pinned)
         found[register.key] = register
     return tuple(found.values())
 

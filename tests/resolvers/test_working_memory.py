@@ -18,6 +18,7 @@ from retrograph.rules.working_memory import (
     Hypothesis,
     HypothesisStatus,
     Observed,
+    Register,
     RegisterWrite,
     Update,
     WorkingMemory,
@@ -109,6 +110,22 @@ def test_what_must_stay_and_does_not_fit_is_refused(memory: Memory) -> None:
 def test_tokens_are_counted_as_the_store_says(memory: Memory) -> None:
     memory.store.count_tokens = lambda text: len(text.split())
     assert updating(memory)(Update(goal="pay it now")).tokens == 6
+
+
+def test_a_register_keeps_what_a_write_leaves_out(memory: Memory) -> None:
+    def write(given: RegisterWrite) -> Register:
+        update_working_memory(memory.scope, 1, "s", Update(registers=[given]))
+        record = get_working_memory(memory.scope, 1, "s")
+        assert record is not None
+        (register,) = record.memory.registers
+        return register
+
+    assert write(RegisterWrite("iban", None, keeps=True)) == Register("iban", None)
+    assert write(RegisterWrite("iban", "DE123")) == Register("iban", "DE123")
+    assert write(RegisterWrite("IBAN", None, pinned=True, keeps=True)) == Register(
+        "IBAN", "DE123", pinned=True
+    )
+    assert write(RegisterWrite("iban", None)) == Register("iban", None, pinned=True)
 
 
 def test_writers_at_once_lose_nothing(memory: Memory) -> None:

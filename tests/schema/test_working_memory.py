@@ -73,6 +73,13 @@ def test_evictions_are_told(served: Served) -> None:
     assert told["memory"]["tokens"] <= 100
 
 
+def test_a_pin_alone_leaves_the_value(served: Served) -> None:
+    update(served, registers=[{"name": "iban", "value": "DE123"}])
+    update(served, registers=[{"name": "iban", "pinned": True}])
+    now = served.ask(READ).data["workingMemory"]
+    assert now["registers"] == [{"name": "iban", "value": "DE123", "pinned": True}]
+
+
 @pytest.mark.parametrize(
     ("given", "answer"),
     [
