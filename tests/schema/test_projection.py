@@ -79,7 +79,7 @@ def ask(schema: strawberry.Schema, query: str, value: Root) -> str:
     return write_json({"data": result.data, "errors": errors}).decode()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(documents(), roots)
 def test_an_answer_is_the_same_on_both_paths(query: str, value: Root) -> None:
     assert ask(PROJECTING, query, value) == ask(PLAIN, query, value)

@@ -48,7 +48,7 @@ def _chain(kind: EdgeType, first: int, last: int) -> list[Edge]:
     return [(node, node + 1, kind) for node in range(first, last)]
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(world=worlds())
 def test_equals_the_rules_on_small_worlds(soil: Soil, world: World) -> None:
     assert _fell(soil, world) == cascade(world.graph(), world.seeds)
