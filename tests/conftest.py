@@ -44,8 +44,7 @@ ENGINES = tuple(engine for engine in CAPABILITIES if engine != "mssql" or VARIAB
 
 QUICK_ON_THE_STAND_IN = frozenset(
     {
-        "test_cascade_cases", "test_instants", "test_keys", "test_reads", "test_runs",
-        "test_tenants", "test_time_machine",
+        "test_cascade_cases", "test_instants", "test_keys", "test_runs", "test_tenants",
     }
 )  # fmt: skip
 """The part of the exam that the quick tests run there; it takes the stand-in minutes in all."""

@@ -35,7 +35,7 @@ TINY_FILE = (
 )
 
 
-QUICK = frozenset({"literal", "growth", "import", "http", "recall"})
+QUICK = frozenset({"literal", "import"})
 """Those that the quick tests run; the others take minutes in all, even on the smallest graphs."""
 
 
