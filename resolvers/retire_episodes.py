@@ -16,8 +16,8 @@ from retrograph.rules.reflection import EpisodeStatus
 from retrograph.rules.validity import Validity
 from retrograph.storage.cascades import RunOrder, record_run
 from retrograph.storage.episode_records import EpisodeFilter, EpisodeRecord, EpisodeState
-from retrograph.storage.episode_writes import retire, set_state
-from retrograph.storage.episodes import episodes_by_id, page_episodes
+from retrograph.storage.episode_writes import retire, set_states
+from retrograph.storage.episodes import episodes_by_id, former_states, page_episodes
 from retrograph.storage.nodes import present
 from retrograph.storage.records import RunRecord
 from retrograph.storage.snapshot import Snapshot
@@ -63,8 +63,9 @@ class _Plan:
 def retire_episodes(scope: Scope, fleet_id: int, given: Retirement) -> EpisodesRetired:
     """Retires episodes and fells the nodes that said what they say, in one transaction.
 
-    An axiom that merged one of them goes, too; what else it had merged is active again.  What is
-    retired already stays so.  Raises `InvalidInput`, `NotFound`, `RunTooLarge`.
+    An axiom that merged one of them goes, too; what else it had merged is active again, on the
+    sign-off that it had.  What is retired already stays so.  Raises `InvalidInput`, `NotFound`,
+    `RunTooLarge`.
     """
     _check(given)
     if given.dry_run:
@@ -100,12 +101,19 @@ def _preview(scope: Scope, s: Snapshot, given: Retirement) -> EpisodesRetired:
 
 def _retire(write: Write, given: Retirement) -> EpisodesRetired:
     plan = _plan(write.snapshot, given)
-    back = EpisodeState(EpisodeStatus.ACTIVE, given.by, note=given.reason)
     retire(write, plan.retired, given.by, given.reason)
-    set_state(write, plan.restored, back)
+    set_states(write, _before_merging(write, plan.restored, given))
     runs = [_fell(write, root, given.reason) for root in plan.roots]
     fallen = sum(run.impact_count for run in runs)
     return _told(write.snapshot, given, plan, runs, fallen)
+
+
+def _before_merging(
+    write: Write, merged: Sequence[int], given: Retirement
+) -> dict[int, EpisodeState]:
+    """What merged episodes were; where an engine keeps no version so old, who retires decides."""
+    unknown = EpisodeState(EpisodeStatus.ACTIVE, given.by, note=given.reason)
+    return dict.fromkeys(merged, unknown) | former_states(write.snapshot, merged)
 
 
 def _fell(write: Write, root: int, reason: str) -> RunRecord:

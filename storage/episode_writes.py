@@ -74,8 +74,13 @@ def create_episodes(
 
 def set_state(write: Write, ids: Collection[int], state: EpisodeState) -> None:
     """Gives episodes a state from this instant on."""
-    values = _state_row(state)
-    open_next(write.snapshot, episode_state, [{"id": id, **values} for id in ids])
+    set_states(write, dict.fromkeys(ids, state))
+
+
+def set_states(write: Write, states: Mapping[int, EpisodeState]) -> None:
+    """The same, each a state of its own."""
+    rows = [{"id": id, **_state_row(state)} for id, state in states.items()]
+    open_next(write.snapshot, episode_state, rows)
 
 
 def retire(write: Write, ids: Sequence[int], by: str | None, note: str) -> None:

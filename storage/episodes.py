@@ -33,7 +33,15 @@ from retrograph.storage.memory_tables import (
     episode_use,
 )
 from retrograph.storage.pages import page_of
-from retrograph.storage.prepared import INSTANT, Frame, fetch, prepared, scoped, within_scope
+from retrograph.storage.prepared import (
+    INSTANT,
+    Frame,
+    fetch,
+    lasted,
+    prepared,
+    scoped,
+    within_scope,
+)
 from retrograph.storage.records import Page
 from retrograph.storage.snapshot import Snapshot
 
@@ -41,7 +49,7 @@ _CONTENT = (
     *("reflection", "schema_version", "metadata", "entities", "based_on", "members"),
     *("node_id", "execution_key", "agent"),
 )
-_STATE = ("status", "decided_by", "proof", "note", "axiom_id", "valid_from")
+_DECIDED = ("status", "decided_by", "proof", "note", "axiom_id")
 _DOMAIN: ColumnElement[int] = bindparam("domain_id")
 
 
@@ -64,6 +72,11 @@ def episodes_by_id(s: Snapshot, ids: Collection[int]) -> dict[int, EpisodeRecord
     rows = fetch(s, _by_id, ids=ids)
     names = _domain_names(s, {row[1] for row in rows})
     return {row[0]: _record(s, row, names[row[1]], uses.get(row[0])) for row in rows}
+
+
+def former_states(s: Snapshot, ids: Collection[int]) -> dict[int, EpisodeState]:
+    """What episodes were until their present state began; none where that isn't kept any more."""
+    return {id: _state(*state) for id, *state in fetch(s, _former, ids=ids)} if ids else {}
 
 
 def uses_of(s: Snapshot, ids: Collection[int]) -> dict[int, tuple[int, int]]:
@@ -199,10 +212,20 @@ def _by_id(frame: Frame) -> Executable:
             ids, (episode, episode.c.id == ids.c.value), (arm.table, arm.c.id == episode.c.id)
         )
         columns = (episode.c[name] for name in ("id", "domain_id", "stored_at", *_CONTENT))
-        chosen = select(*columns, *(arm.c[name] for name in _STATE)).select_from(joined)
+        chosen = select(*columns, *(arm.c[name] for name in (*_DECIDED, "valid_from")))
+        chosen = chosen.select_from(joined)
         return chosen.where(*within_scope(episode), *within_scope(arm))
 
     return over_arms(frame.keyed_arms(episode_state, episode.c.id), build)
+
+
+@prepared
+def _former(frame: Frame) -> Executable:  # noqa: ARG001 (the present, and what it followed)
+    ids, now, closed = id_rows(), episode_state.current, episode_state.history
+    until_now = (closed.c.id == now.c.id) & (closed.c.valid_to == now.c.valid_from)
+    joined = drive(ids, (now, now.c.id == ids.c.value), (closed, until_now))
+    chosen = select(closed.c.id, *(closed.c[name] for name in _DECIDED)).select_from(joined)
+    return chosen.where(*within_scope(now), *within_scope(closed), lasted(closed))
 
 
 @prepared

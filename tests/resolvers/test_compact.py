@@ -18,7 +18,7 @@ from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.sweep import JOB, Sweeper, Swept
 from retrograph.resolvers.write_uses import write_uses
 from retrograph.rules.errors import DatabaseLocked
-from retrograph.rules.reflection import EpisodeStatus
+from retrograph.rules.reflection import EpisodeStatus, Proof
 from retrograph.rules.utility import DAY
 from retrograph.storage.episode_records import EpisodeRecord
 from retrograph.storage.episode_writes import retire
@@ -234,6 +234,37 @@ def test_an_axiom_goes_with_a_member_that_was_poisoned(episodes: Episodes) -> No
     assert [each.id for each in done.retired] == [eve, first, second]
     assert [each.id for each in done.restored] == [ann, late]
     assert episodes.recall([1, 0]) == [ann, late]
+
+
+def test_what_an_axiom_had_merged_comes_back_on_its_own_sign_off(episodes: Episodes) -> None:
+    """Merged, restored, and merged and restored again: who promoted it, on what and why stays."""
+    proven = episodes.promote(episodes.store([1, 0]).id)
+    signed = episodes.promote(episodes.store([1, 0]).id, Proof("ann", note="I was there"))
+    wanted = {each.id: each.state for each in (proven, signed)}
+    for _ in range(2):
+        poisoned = episodes.learn([1, 0])
+        (axiom,) = compact(episodes)[0].axioms
+        merged = episodes.memory.scope.clock(episodes.memory.fleet)
+        done = episodes.retire(poisoned, by="bob", reason="wrong")
+        assert {each.id: each.state for each in done.restored} == wanted
+        now, then = by_id(episodes), by_id(episodes, merged)
+        assert {id: now[id].state for id in wanted} == wanted
+        assert {then[id].state.axiom_id for id in wanted} == {axiom}
+        assert {then[id].state.decided_by for id in wanted} == {BY}
+
+
+def test_an_axiom_that_another_had_merged_comes_back_as_the_axiom_it_was(
+    episodes: Episodes,
+) -> None:
+    for _ in range(2):
+        episodes.learn([1, 0])
+    (first,) = compact(episodes)[0].axioms
+    before = by_id(episodes)[first].state
+    late = episodes.learn([1, 0])
+    compact(episodes)
+    (restored,) = episodes.retire(late).restored
+    assert (restored.id, restored.state) == (first, before)
+    assert before.decided_by == BY
 
 
 def test_what_changed_since_the_plan_is_left_alone(

@@ -55,6 +55,10 @@ READS: dict[str, tuple[Callable[[Snapshot], object], str]] = {
         lambda s: episodes.episodes_by_id(before(s), [2]),
         "later USING PRIMARY KEY (id=? AND valid_to>?)",
     ),
+    "what they were": (
+        lambda s: episodes.former_states(s, [2]),
+        "episode_state_history USING PRIMARY KEY (id=? AND valid_to=?)",
+    ),
     "a page": (
         lambda s: episodes.page_episodes(s, EpisodeFilter(), 5, None),
         "episode_by_fleet (tenant_id=? AND fleet_id=? AND id>?)",

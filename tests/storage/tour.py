@@ -148,8 +148,8 @@ def _learn(episodes: Episodes) -> int:
         request = RecallRequest("d", [1, 0], ["b"], hops=1)
         recall(memory.scope, memory.fleet, request, is_use=True)
         write_uses(memory.store)
-    for _ in range(2):
-        episodes.learn([0, 1], node=ref("said"), execution="y", agent="ann")
+    for execution in ("y", "z"):
+        episodes.learn([0, 1], node=ref("said"), execution=execution, agent="ann")
     compact_fleet(memory.scope, memory.fleet)
     episodes.retire(source=Source("y", "ann"))
     return kept
