@@ -1,4 +1,4 @@
-"""Reads what a stream is told of: the nodes that match, then what changes, and events of them."""
+"""Reads what a stream is told of: what is there, then what changes, and events about nodes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Collection
 from retrograph.resolvers.events import check_reached
 from retrograph.resolvers.scope import Scope
 from retrograph.resolvers.targets import require_nodes
-from retrograph.storage import updates
+from retrograph.storage.audience import Audience
 from retrograph.storage.filters import NodeFilter
 from retrograph.storage.records import EventType, NodeRef
 from retrograph.storage.subtrees import Subtree
-from retrograph.storage.update_records import Place
-from retrograph.storage.updates import Audience, Part
+from retrograph.storage.update_events import matching_events
+from retrograph.storage.update_records import Part, Place
+from retrograph.storage.update_snapshot import page_present
+from retrograph.storage.updates import page_updates
 
 
 def find_audience(
@@ -26,18 +28,16 @@ def find_audience(
     return Audience(filter, Subtree(found[subtree_of]))
 
 
-def list_matching_nodes(
-    scope: Scope, fleet_id: int, audience: Audience, at: int, after: int | None, first: int
-) -> Part:
-    """Nodes that match at an instant, by id, after the id `after`."""
-    with scope.snapshot(fleet_id, at) as snapshot:
-        return updates.matching_nodes(snapshot, audience, first, after)
+def list_present(scope: Scope, fleet_id: int, audience: Audience, after: Place, first: int) -> Part:
+    """What is there at the instant of a place, behind it: nodes by id, with their edges."""
+    with scope.snapshot(fleet_id, after.at) as snapshot:
+        return page_present(snapshot, audience, after, first)
 
 
 def list_updates(scope: Scope, fleet_id: int, audience: Audience, after: Place, first: int) -> Part:
     """What changed behind a place, up to the last commit."""
     with scope.snapshot(fleet_id) as snapshot:
-        return updates.page_updates(snapshot, audience, after, first)
+        return page_updates(snapshot, audience, after, first)
 
 
 def list_matching_events(
@@ -52,7 +52,7 @@ def list_matching_events(
     kinds = None if types is None else frozenset(types)
     with scope.snapshot(fleet_id) as snapshot:
         check_reached(after, snapshot.clock)
-        return updates.matching_events(snapshot, audience, kinds, after, first)
+        return matching_events(snapshot, audience, kinds, after, first)
 
 
 def check_readable(scope: Scope, fleet_id: int, at: int) -> None:

@@ -169,8 +169,8 @@ _describe(
     UpdateKind,
     "What became of a node or an edge that is watched.",
     {
-        UpdateKind.PRESENT: "A node of the snapshot.",
-        UpdateKind.SNAPSHOT_END: "The nodes of the snapshot have all been told.",
+        UpdateKind.PRESENT: "A node or an edge of the snapshot.",
+        UpdateKind.SNAPSHOT_END: "The snapshot has been told.",
         UpdateKind.ENTERED: "It has come, or passes the filter from now on.",
         UpdateKind.CHANGED: "It has changed, and passes the filter as before.",
         UpdateKind.LEFT: "It has gone, or passes the filter no more.",

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Iterable
 from typing import Generic, NamedTuple, TypeVar
 
-from retrograph.resolvers.updates import list_matching_events, list_matching_nodes, list_updates
+from retrograph.resolvers.updates import list_matching_events, list_present, list_updates
 from retrograph.rules.cursor import encode_event_cursor
 from retrograph.rules.limits import MAX_ID
 from retrograph.schema.batch import Batch
@@ -16,8 +16,8 @@ from retrograph.schema.enums import EventType
 from retrograph.schema.event import Event, events_ahead
 from retrograph.schema.feed import Position, Reading
 from retrograph.schema.update import CHANGES, SNAPSHOT, Update, end_of
+from retrograph.storage.audience import Audience
 from retrograph.storage.update_records import Place
-from retrograph.storage.updates import Audience
 
 PAGE = 500
 """What is read at once; a slow subscriber holds no more than that."""
@@ -127,9 +127,9 @@ class Outbox(Source[Event]):
 
 
 class Updates(Source[Update]):
-    """What is watched: the nodes that match, by id, then what changes.
+    """What is watched: what is there, nodes by id with their edges, then what changes.
 
-    `after` is the id of the node that the snapshot goes on behind; None: it has been told.
+    `after` is the place that the snapshot goes on behind; None: it has been told.
     """
 
     def __init__(
@@ -138,23 +138,25 @@ class Updates(Source[Update]):
         fleet_id: int,
         audience: Audience,
         cursors: ListCursors,
-        after: int | None,
+        after: Place | None,
     ) -> None:
         super().__init__(context, fleet_id, audience)
         self._cursors = cursors
         self._after = after
 
     async def before(self, reading: Reading) -> AsyncGenerator[Update, None]:
-        """The nodes of the snapshot; at last, that it has been told."""
-        context, at = self.context, reading.position[0]
+        """What is in the snapshot; at last, that it has been told."""
+        context = self.context
         while self._after is not None:
             context.caller.check_proof()
-            asked = self.fleet_id, self._audience, at, self._after, PAGE
-            part = await context.call(list_matching_nodes, *asked)
+            at = self._after.at
+            part = await context.call(
+                list_present, self.fleet_id, self._audience, self._after, PAGE
+            )
             context.forget()
             for record in part.rows:
                 self._settle(at)
-                yield Update.present(record, at, self._cursors.encode(at, SNAPSHOT, 0, record.id))
+                yield Update.of(record, self._cursors.encode(at, SNAPSHOT, *record.place[1:]))
             self._after = part.last if part.has_next else None
             if self._after is None:
                 yield Update.snapshot_end(at, self.cursor(end_of(at)))

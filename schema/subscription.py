@@ -26,7 +26,7 @@ from retrograph.schema.feeds import Question
 from retrograph.schema.follow import follow_alone, follow_together
 from retrograph.schema.sources import Item, Outbox, Source, Updates
 from retrograph.schema.update import SNAPSHOT, Update, end_of, update_cursors
-from retrograph.storage.update_records import Place
+from retrograph.storage.update_records import NODE, Place
 
 
 @strawberry.type(description="What happens, as it happens.")
@@ -63,9 +63,11 @@ class Subscription:
 
     @strawberry.subscription(
         description=(
-            "First the nodes that pass the filter, by id, as of one instant; then SNAPSHOT_END; "
-            "then each change of such a node, and of an edge that touches one, in the order of "
-            "instants: no gap and no overlap. Behind the cursor `after` it goes on where it was."
+            "First the nodes that pass the filter, by id, and the edges that touch one, as of one "
+            "instant; then SNAPSHOT_END; then each change of such nodes and edges in the order of "
+            "instants: no gap and no overlap. A node that enters brings its edges, those that were "
+            "there before too, and takes them when it leaves, unless they touch another. Behind "
+            "the cursor `after` it goes on where it was."
         )
     )
     async def snapshot_then_changes(
@@ -88,15 +90,16 @@ class Subscription:
         if caller.reading is not None:
             return _follow(info, Updates(context, fleet, audience, cursors, None), caller.reading)
         keyset = cursors.decode(after)
-        told: int | None = MIN_ID
+        told: Place | None = None
         if keyset is None:
             place = end_of(await context.at(fleet))
+            told = Place(place.at, NODE, MIN_ID)
         else:
             await context.call(check_readable, fleet, keyset.at)
-            phase, what, id = keyset.position
-            going_on = phase == SNAPSHOT
-            place = end_of(keyset.at) if going_on else Place(keyset.at, what, id)
-            told = id if going_on else None
+            phase, *rest = keyset.position
+            place = Place(keyset.at, *rest)
+            if phase == SNAPSHOT:
+                told, place = place, end_of(keyset.at)
         return _follow(info, Updates(context, fleet, audience, cursors, told), Reading(place))
 
 

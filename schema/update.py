@@ -15,8 +15,8 @@ from retrograph.schema.links import EdgeLink, NodeLink
 from retrograph.schema.scalars import DateTime
 from retrograph.schema.together import together
 from retrograph.storage.filters import NodeFilter
-from retrograph.storage.records import NodeRecord, NodeRef
-from retrograph.storage.update_records import Place, UpdateRecord
+from retrograph.storage.records import NodeRef
+from retrograph.storage.update_records import EDGE, Place, UpdateRecord
 
 SNAPSHOT, CHANGES = 0, 1
 """The two phases of such a stream, as its cursors name them."""
@@ -40,7 +40,7 @@ async def _edges(_: Context, updates: Sequence[Update]) -> Sequence[object]:
 
 @strawberry.type(
     description=(
-        "A node that is watched, or what became of a node or edge. One of `node` and `edge` is "
+        "A node or edge that is watched, or what became of it. One of `node` and `edge` is "
         "given, but for SNAPSHOT_END."
     )
 )
@@ -72,22 +72,16 @@ class Update:
         return cls(record=record, cursor=cursor, kind=record.kind, at=DateTime(record.place.at))
 
     @classmethod
-    def present(cls, record: NodeRecord, at: int, cursor: str) -> Update:
-        """A node of the snapshot."""
-        place = Place(at, 0, record.id)
-        return cls.of(UpdateRecord(place, UpdateKind.PRESENT, node=record), cursor)
-
-    @classmethod
     def snapshot_end(cls, at: int, cursor: str) -> Update:
-        """Says that the nodes of the snapshot have all been told."""
+        """Says that the snapshot has been told."""
         return cls.of(UpdateRecord(end_of(at), UpdateKind.SNAPSHOT_END), cursor)
 
 
 def end_of(at: int) -> Place:
     """The place behind all that changed up to an instant."""
-    return Place(at, 1, MAX_ID)
+    return Place(at, EDGE, MAX_ID)
 
 
 def update_cursors(fleet_id: int, filter: NodeFilter, subtree_of: NodeRef | None) -> ListCursors:
     """The cursors of such a stream: the instant, the phase, and the rest of a place."""
-    return ListCursors("updates", (int, int, int), fleet_id, filter, subtree_of)
+    return ListCursors("updates", (int, int, int, int), fleet_id, filter, subtree_of)

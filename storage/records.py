@@ -125,6 +125,10 @@ class EdgeRecord:
     valid_to: int | None
     as_of: int
 
+    def far_end(self, near: int) -> int:
+        """The end that is not `near`."""
+        return self.target_id if self.source_id == near else self.source_id
+
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRecord:

@@ -2,117 +2,28 @@
 
 Where `changes` tells what became of an object in a window, this tells each step on the way. A
 node changes where a state of it ends or a content of it begins, and for a subtree where an edge
-brings it there or away; an edge where it comes or goes.
+brings it there or away; an edge where it comes or goes, and where the nodes that it touches come
+into what is watched, or leave it. The latter stands behind the last of its ends that did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 from sqlalchemy import ColumnElement, Executable, FromClause, Select, bindparam, select, union
 
 from retrograph.rules.limits import MAX_ID, MIN_ID
+from retrograph.storage.audience import Audience, Then, View
 from retrograph.storage.changes import in_window
 from retrograph.storage.edges import edges_then
-from retrograph.storage.filters import NodeFilter, passes
-from retrograph.storage.node_lists import page_nodes
-from retrograph.storage.nodes import SeenNode, nodes_then, seen_then
-from retrograph.storage.outbox import page_events
+from retrograph.storage.edges_beside import edges_beside
+from retrograph.storage.nodes import nodes_then
 from retrograph.storage.prepared import Frame, fetch, lasted, prepared, scoped
-from retrograph.storage.records import EdgeRecord, EventRecord, EventType, NodeRecord
+from retrograph.storage.records import EdgeRecord
 from retrograph.storage.snapshot import Snapshot
-from retrograph.storage.subtrees import Subtree
 from retrograph.storage.tables import edge, node_content, node_state
-from retrograph.storage.update_records import Place, UpdateKind, UpdateRecord
-
-NODE, EDGE = 0, 1
-
-Then = tuple[int, int]
-"""The id of something, and an instant."""
-
-
-@dataclass(frozen=True, slots=True)
-class Audience:
-    """What a stream is told of: nodes that pass a filter and, where one is given, of a subtree.
-
-    It belongs to one stream.
-    """
-
-    filter: NodeFilter
-    subtree: Subtree | None
-
-    @property
-    def open(self) -> bool:
-        """Whether it is told of everything."""
-        return self.subtree is None and self.filter == NodeFilter()
-
-    def prepare(self, s: Snapshot, since: int, until: int) -> None:
-        """To be called before it is asked about instants from `since` to `until`."""
-        if self.subtree is not None:
-            self.subtree.prepare(s, since, until)
-
-    def turns(self) -> Iterator[Place]:
-        """Where nodes came into the subtree or left it, as far as it was prepared."""
-        for at, ids in () if self.subtree is None else self.subtree.turns():
-            yield from (Place(at, NODE, id) for id in ids)
-
-    def hears(self, seen: SeenNode | None, at: int) -> bool:
-        """Whether it is told of a node that was seen at an instant."""
-        if seen is None or not passes(self.filter, seen):
-            return False
-        return self.subtree is None or seen.id in self.subtree.at(at)
-
-
-class Part(NamedTuple):
-    """A part of a stream: what is told, how far that leads, and whether there is more by now."""
-
-    rows: Sequence[Any]
-    last: Any
-    has_next: bool
-    as_of: int
-
-
-def matching_nodes(s: Snapshot, audience: Audience, first: int, after: int | None) -> Part:
-    """The nodes that match at the instant, by id, after the id `after`; `last` is an id."""
-    if audience.subtree is None:
-        page = page_nodes(s, audience.filter, first, after)
-        return Part(page.rows, page.rows[-1].id if page.rows else after, page.has_next, s.instant)
-    audience.prepare(s, s.instant, s.instant)
-    start, ids = MIN_ID if after is None else after, audience.filter.ids
-    members = audience.subtree.at(s.instant)
-    rest = sorted(id for id in members if id > start and (ids is None or id in ids))
-    some = rest[:first]
-    if not some:
-        return Part((), after, False, s.instant)
-    page = page_nodes(s, replace(audience.filter, ids=frozenset(some)), first, None)
-    return Part(page.rows, some[-1], len(rest) > len(some), s.instant)
-
-
-def matching_events(
-    s: Snapshot,
-    audience: Audience,
-    types: frozenset[EventType] | None,
-    after: tuple[int, int] | None,
-    first: int,
-) -> Part:
-    """Of a page of the outbox what is about nodes that match at its instant; `last` is a place."""
-    page = page_events(s, types, after, first)
-    last = (page.rows[-1].at, page.rows[-1].ordinal) if page.rows else after
-    rows = page.rows if audience.open else _heard(s, audience, page.rows)
-    return Part(rows, last, page.has_next, page.as_of)
-
-
-def _heard(s: Snapshot, audience: Audience, rows: Sequence[EventRecord]) -> list[EventRecord]:
-    about = [each for each in rows if each.node_id is not None]
-    if not about:
-        return []
-    audience.prepare(s, about[0].at, about[-1].at)
-    seen = seen_then(s, {(each.node_id or 0, each.at) for each in about})
-    return [
-        each for each in about if audience.hears(seen.get((each.node_id or 0, each.at)), each.at)
-    ]
+from retrograph.storage.update_records import EDGE, NODE, Part, Place, UpdateKind, UpdateRecord
 
 
 def page_updates(s: Snapshot, audience: Audience, after: Place, first: int) -> Part:
@@ -121,80 +32,105 @@ def page_updates(s: Snapshot, audience: Audience, after: Place, first: int) -> P
     It takes the same number of statements whatever `first` is, a walk of the subtree apart.
     `last` is the place of the last change, whether it was told or not.
     """
+    view = View(s, audience)
+    audience.prepare(s, max(after.at, s.began) - 1, after.at)
+    if after.amid and _turned(view, [after]):
+        places = _brought(s, [after], after.edge, first)
+        end = after.passed() if len(places) <= first else places[first - 1]
+        return Part(_told(s, view, places[:first]), end, True, s.instant)
+    changed = _changed(s, audience, after, first)
+    places = sorted(changed)[:first]
+    turned = _turned(view, [each for each in places if each.is_node])
+    places = sorted({*places, *_brought(s, turned, MIN_ID, first)})
+    cut = len(places) > first
+    end = places[:first][-1] if places else after
+    told = _told(s, view, places[:first])
+    return Part(told, end if cut else end.passed(), cut or len(changed) > first, s.instant)
+
+
+def _changed(s: Snapshot, audience: Audience, after: Place, first: int) -> set[Place]:
+    """Where something changed; more than `first` places if there are, all those before them."""
     after_node, after_edge = (after.id, MIN_ID) if after.what == NODE else (MAX_ID, after.id)
     changed = {
         *(Place(at, NODE, id) for at, id in _fetch(s, _nodes, after.at, after_node, first)),
         *(Place(at, EDGE, id) for at, id in _fetch(s, _edges, after.at, after_edge, first)),
     }
-    known = max(changed) if len(changed) > first else _end(s)
+    known = max(changed) if len(changed) > first else Place(s.instant, EDGE, MAX_ID)
     audience.prepare(s, max(after.at, s.began) - 1, known.at)
-    changed |= {each for each in audience.turns() if after < each <= known}
-    places = sorted(changed)[:first]
+    return changed | {each for each in audience.turns() if after < each <= known}
+
+
+def _turned(view: View, nodes: Sequence[Place]) -> list[Place]:
+    """Where nodes came, went, entered or left."""
+    view.look(_around((each.id, each.at) for each in nodes))
+    return [each for each in nodes if view.turned(each.id, each.at)]
+
+
+def _brought(s: Snapshot, turned: Collection[Place], after: int, first: int) -> list[Place]:
+    """Where edges may come or go since nodes turned: those that were there before."""
+    before = [(each.id, each.at - 1) for each in turned]
+    found = edges_beside(s, before, after, first + 1)
+    return [Place(at + 1, NODE, node, id) for at, node, id in found]
+
+
+def _told(s: Snapshot, view: View, places: Sequence[Place]) -> list[UpdateRecord]:
     told = {
-        **_of_nodes(s, audience, [each for each in places if each.what == NODE]),
-        **_of_edges(s, audience, [each for each in places if each.what == EDGE]),
+        **_of_nodes(s, view, [each for each in places if each.is_node]),
+        **_of_edges(s, view, [each for each in places if not each.is_node]),
     }
-    rows = [told[each] for each in places if each in told]
-    return Part(rows, places[-1] if places else after, len(changed) > first, s.instant)
+    return [told[each] for each in places if each in told]
 
 
-def _end(s: Snapshot) -> Place:
-    return Place(s.instant, EDGE, MAX_ID)
-
-
-def _of_nodes(
-    s: Snapshot, audience: Audience, places: Sequence[Place]
-) -> dict[Place, UpdateRecord]:
-    seen = seen_then(s, _around(places))
-    kinds = {each: _node_kind(audience, seen, each) for each in places}
+def _of_nodes(s: Snapshot, view: View, places: Sequence[Place]) -> dict[Place, UpdateRecord]:
+    kinds = {each: _kind(*(view.hears(each.id, then) for then in _steps(each))) for each in places}
     heard = {each: kind for each, kind in kinds.items() if kind is not None}
-    shown = {each: _shown(each, (each.id, each.at) in seen) for each in heard}
-    found: dict[Then, NodeRecord] = nodes_then(s, set(shown.values()))
+    shown = {each: _shown(each.id, each.at, view.is_there(each.id, each.at)) for each in heard}
+    found = nodes_then(s, set(shown.values()))
     return {each: UpdateRecord(each, kind, node=found[shown[each]]) for each, kind in heard.items()}
 
 
-def _node_kind(audience: Audience, seen: dict[Then, SeenNode], place: Place) -> UpdateKind | None:
-    at, _, id = place
-    return _kind(*(audience.hears(seen.get((id, then)), then) for then in (at, at - 1)))
-
-
-def _of_edges(
-    s: Snapshot, audience: Audience, places: Sequence[Place]
-) -> dict[Place, UpdateRecord]:
-    found = edges_then(s, _around(places))
-    seen = seen_then(s, {end for then, each in found.items() for end in _ends(each, then[1])})
-    there = {then for then, each in found.items() if _is_heard(audience, seen, each, then[1])}
+def _of_edges(s: Snapshot, view: View, places: Sequence[Place]) -> dict[Place, UpdateRecord]:
+    found = edges_then(s, _around((each.edge_id, each.at) for each in places))
+    view.look_at_ends([(each, at) for (_, at), each in found.items()])
     told = {}
     for each in places:
-        at, _, id = each
-        kind = _kind((id, at) in there, (id, at - 1) in there)
+        now, before = (found.get((each.edge_id, then)) for then in _steps(each))
+        kind = _edge_kind(view, each, now, before)
         if kind is not None:
-            record = found[_shown(each, (id, at) in there)]
+            there = now is not None and view.is_whole(now, each.at)
+            record = found[_shown(each.edge_id, each.at, there)]
             told[each] = UpdateRecord(each, kind, edge=record)
     return told
 
 
-def _is_heard(audience: Audience, seen: dict[Then, SeenNode], found: EdgeRecord, at: int) -> bool:
-    """Whether an edge is whole, and touches a node that the audience is told of."""
-    ends = [seen.get(end) for end in _ends(found, at)]
-    return (
-        found.source_id != found.target_id
-        and all(ends)
-        and any(audience.hears(end, at) for end in ends)
+def _edge_kind(
+    view: View, place: Place, now: EdgeRecord | None, before: EdgeRecord | None
+) -> UpdateKind | None:
+    at = place.at
+    kind = _kind(
+        now is not None and view.hears_edge(now, at),
+        before is not None and view.hears_edge(before, at - 1),
     )
+    if place.what == EDGE:
+        return kind
+    if now is None or before is None or now.valid_from == at or kind is UpdateKind.CHANGED:
+        return None  # it came or went by itself, or nothing became of it
+    far = now.far_end(place.id)
+    return None if far > place.id and view.turned(far, at) else kind
 
 
-def _ends(found: EdgeRecord, at: int) -> tuple[Then, Then]:
-    return (found.source_id, at), (found.target_id, at)
+def _steps(place: Place) -> tuple[int, int]:
+    """When it became what it is, and just before."""
+    return place.at, place.at - 1
 
 
-def _around(places: Collection[Place]) -> set[Then]:
+def _around(places: Iterable[Then]) -> set[Then]:
     """What changed as it became, and as it was just before."""
-    return {(id, then) for at, _, id in places for then in (at, at - 1)}
+    return {(id, then) for id, at in places for then in (at, at - 1)}
 
 
-def _shown(place: Place, there: bool) -> Then:
-    return place.id, place.at if there else place.at - 1
+def _shown(id: int, at: int, there: bool) -> Then:
+    return id, at if there else at - 1
 
 
 def _kind(now: bool, before: bool) -> UpdateKind | None:

@@ -21,7 +21,7 @@ from retrograph.schema.context import Caller
 from retrograph.schema.schema import make_schema
 from retrograph.storage.records import NodeRef
 from retrograph.storage.store import open_store
-from retrograph.storage.updates import Part
+from retrograph.storage.update_records import Part
 from tests.clock import START as NOW
 from tests.clock import ManualClock
 from tests.memory import Memory

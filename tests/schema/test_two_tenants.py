@@ -345,7 +345,7 @@ def test_a_subscription_hears_nothing_of_anothers_fleet(neighbours: Tenants) -> 
     store, known = neighbours.store, neighbours.known
     known.cursors["Subscription.events"] = known.cursors["Query.events"]
     began, watched = store.clock(OURS, FLEET), update_cursors(FLEET, NodeFilter(), None)
-    known.cursors["Subscription.snapshotThenChanges"] = [watched.encode(began, CHANGES, 0, 0)]
+    known.cursors["Subscription.snapshotThenChanges"] = [watched.encode(began, CHANGES, 0, 0, 0)]
     app = create_app(store, identify=tokens(), protection=DEAR)
     both = [Memory(Scope(store, each, None, frozenset(Role))) for each in (THEIRS, OURS)]
     with listening(app) as server, server.socket(begun=False) as socket:

@@ -12,10 +12,10 @@ from retrograph.resolvers.unlink_nodes import unlink_nodes
 from retrograph.resolvers.updates import list_updates
 from retrograph.rules.instant import format_instant
 from retrograph.schema import sources
+from retrograph.storage.audience import Audience
 from retrograph.storage.filters import NodeFilter
 from retrograph.storage.records import NodeRef
 from retrograph.storage.update_records import Place
-from retrograph.storage.updates import Audience
 from tests.clock import ManualClock
 from tests.memory import Memory
 from tests.schema.serving import Listening, Socket
@@ -33,18 +33,30 @@ def hear(socket: Socket, count: int, id: str = "s") -> list[Told]:
     return [socket.next(id)["data"]["snapshotThenChanges"] for _ in range(count)]
 
 
-def short(told: Told) -> str:
+def hear_snapshot(socket: Socket, id: str = "s") -> list[Told]:
+    """What is told up to the end of the snapshot, which isn't given."""
+    told: list[Told] = []
+    while (each := hear(socket, 1, id)[0])["kind"] != "SNAPSHOT_END":
+        assert each["kind"] == "PRESENT"
+        told.append(each)
+    return told
+
+
+def thing(told: Told) -> str:
     node, edge = told["node"], told["edge"]
-    if edge is not None:
-        return f"{told['kind']} {edge['source']['key']}>{edge['target']['key']}"
-    return f"{told['kind']} {node['key']} {node['validity']}"
+    return f"{edge['source']['key']}>{edge['target']['key']}" if edge else str(node["key"])
+
+
+def short(told: Told) -> str:
+    words = [told["kind"], thing(told)]
+    return " ".join([*words, told["node"]["validity"]] if told["node"] else words)
 
 
 def test_first_the_nodes_then_each_change(server: Listening, chain: Memory) -> None:
     with server.socket() as socket:
         socket.subscribe("s", WATCH)
-        first = hear(socket, 6)
-        assert [each["kind"] for each in first] == ["PRESENT"] * 5 + ["SNAPSHOT_END"]
+        first = hear_snapshot(socket)
+        assert " ".join(thing(each) for each in first) == "a b a>b c b>c d c>d e a>e"
         assert {each["at"] for each in first} == {format_instant(chain.scope.clock(1))}
         chain.fell("d", reason="watched")
         chain.plant("new")
@@ -66,7 +78,7 @@ def test_first_the_nodes_then_each_change(server: Listening, chain: Memory) -> N
 def test_filters_narrow_both_phases(server: Listening, chain: Memory) -> None:
     with server.socket() as socket:
         socket.subscribe("s", WATCH, filter={"validity": ["CURRENTLY_VALID"], "keys": ["d", "a"]})
-        assert [each["kind"] for each in hear(socket, 3)] == ["PRESENT", "PRESENT", "SNAPSHOT_END"]
+        assert [thing(each) for each in hear_snapshot(socket)] == ["a", "a>b", "a>e", "d", "c>d"]
         chain.fell("e")
         chain.fell("d")
         assert short(hear(socket, 1)[0]) == "LEFT d INVALID"
@@ -77,13 +89,13 @@ def test_a_subtree_takes_in_what_is_linked_to_it(server: Listening, chain: Memor
     chain.link("far REQUIRES beyond")
     with server.socket() as socket:
         socket.subscribe("s", WATCH, filter={"subtreeOf": {"key": "d"}})
-        assert short(hear(socket, 2)[0]) == "PRESENT d CURRENTLY_VALID"
+        assert [thing(each) for each in hear_snapshot(socket)] == ["d", "c>d"]
         chain.fell("e")
         linked = chain.link("d SUPPORTED_BY far")
-        told = [short(each) for each in hear(socket, 3)]
+        told = [short(each) for each in hear(socket, 4)]
         unlink_nodes(chain.scope, 1, [linked.edges[0].id])
-        gone = [short(each) for each in hear(socket, 3)]
-    nodes = ["far CURRENTLY_VALID", "beyond CURRENTLY_VALID", "d>far"]
+        gone = [short(each) for each in hear(socket, 4)]
+    nodes = ["far CURRENTLY_VALID", "beyond CURRENTLY_VALID", "far>beyond", "d>far"]
     assert told == [f"ENTERED {each}" for each in nodes]
     assert gone == [f"LEFT {each}" for each in nodes]
 
@@ -112,7 +124,9 @@ def test_whoever_drops_out_goes_on_behind_any_cursor(
     assert kinds.count("SNAPSHOT_END") == 1
     changes = heard[kinds.index("SNAPSHOT_END") + 1 :]
     assert [each["at"] for each in changes] == history(chain, heard[0]["at"])
-    assert replayed(heard) == present(chain)
+    with server.socket() as socket:
+        socket.subscribe("s", WATCH)
+        assert replayed(heard) == replayed(hear_snapshot(socket))
 
 
 LAST = "last"
@@ -130,16 +144,15 @@ def work(memory: Memory) -> None:
     memory.plant(LAST)
 
 
-def replayed(heard: list[Told]) -> dict[str, str]:
-    """The nodes that one who was told all this knows, and their validities."""
-    known: dict[str, str] = {}
-    for node in (each["node"] for each in heard if each["node"] is not None):
-        known[node["key"]] = node["validity"]
+def replayed(heard: list[Told]) -> dict[str, str | None]:
+    """What one who was told all this knows: nodes with their validities, and edges."""
+    known: dict[str, str | None] = {}
+    for each in heard:
+        if each["kind"] == "LEFT":
+            del known[thing(each)]
+        elif each["kind"] != "SNAPSHOT_END":
+            known[thing(each)] = each["node"] and each["node"]["validity"]
     return known
-
-
-def present(memory: Memory) -> dict[str, str]:
-    return {key: node.validity.name for key, node in memory.nodes().items()}
 
 
 def history(memory: Memory, began: str) -> list[str]:
@@ -154,7 +167,7 @@ def test_who_asks_alike_is_told_alike(server: Listening, chain: Memory) -> None:
     with server.socket() as socket:
         for id in "xy":
             socket.subscribe(id, WATCH, filter={"keyPrefix": "d"})
-            assert [each["kind"] for each in hear(socket, 2, id)] == ["PRESENT", "SNAPSHOT_END"]
+            assert thing(hear_snapshot(socket, id)[0]) == "d"
         chain.fell("d")
         messages = [socket.hear(), socket.hear()]
     assert {each["id"] for each in messages} == {"x", "y"}

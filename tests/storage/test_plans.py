@@ -24,6 +24,7 @@ from retrograph.storage.edges import (
     neighbours,
     page_edges,
 )
+from retrograph.storage.edges_beside import edges_beside
 from retrograph.storage.evidence import evidence_of
 from retrograph.storage.filters import EdgeFilter, NodeFilter, RunFilter
 from retrograph.storage.history import histories
@@ -135,6 +136,7 @@ SORTED: dict[str, Callable[[Snapshot], object]] = {
     "incoming edges": lambda s: edges_around(
         s, [5, 6], outgoing=False, types=PROPAGATING, first=3, after=9
     ),
+    "edges beside nodes": lambda s: edges_beside(s, [(5, s.instant), (6, s.instant - 3)], 9, 20),
     "impact paths": lambda s: impact_paths(s, [(1, 5), (1, 6)], 20),
 }
 """Reads of a few rows by one key that are then sorted by another, or told apart."""
@@ -171,6 +173,16 @@ def test_a_read_takes_the_indexes_meant_for_it(filled: Filled, name: str, at: st
         ("sick nodes", "present", "node_state_unhealthy (tenant_id=? AND fleet_id=? AND validity="),
         ("nodes of keys", "past", "node_by_key (tenant_id=? AND fleet_id=? AND key=?)"),
         ("nodes of a prefix", "past", "node_by_key (tenant_id=? AND fleet_id=? AND key>? AND key<"),
+        (
+            "edges beside nodes",
+            "present",
+            "edge_closed_by_source (tenant_id=? AND fleet_id=? AND s",
+        ),
+        (
+            "edges beside nodes",
+            "present",
+            "edge_by_target (tenant_id=? AND fleet_id=? AND target_id",
+        ),
         ("neighbours", "present", "COVERING INDEX edge_by_source (tenant_id=? AND fleet_id=? AND"),
         ("neighbours", "present", "COVERING INDEX edge_by_target (tenant_id=? AND fleet_id=? AND"),
         ("neighbours", "past", "COVERING INDEX edge_closed_by_source (tenant_id=? AND fleet_id=?"),

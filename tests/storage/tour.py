@@ -43,7 +43,7 @@ from retrograph.resolvers.sweep import sweep_fleet
 from retrograph.resolvers.unlink_nodes import unlink_nodes
 from retrograph.resolvers.updates import (
     list_matching_events,
-    list_matching_nodes,
+    list_present,
     list_updates,
 )
 from retrograph.resolvers.verify_checkpoints import verify_checkpoints
@@ -56,6 +56,7 @@ from retrograph.rules.entity import RelationType
 from retrograph.rules.errors import Overtaken
 from retrograph.rules.validity import Validity
 from retrograph.rules.working_memory import Observed, RegisterWrite, Update
+from retrograph.storage.audience import Audience
 from retrograph.storage.checkpoint_records import StepStatus
 from retrograph.storage.claims import put_back
 from retrograph.storage.decisions import page_decisions
@@ -69,7 +70,6 @@ from retrograph.storage.subtrees import Subtree
 from retrograph.storage.task_records import OPEN, TaskRecord, TaskStatus
 from retrograph.storage.tasks import blocking, page_tasks
 from retrograph.storage.update_records import Place
-from retrograph.storage.updates import Audience
 from retrograph.storage.write import Write
 from tests.episodes import Episodes
 from tests.executions import Execution
@@ -334,7 +334,7 @@ def _subtree(scope: Scope, fleet: int, made: Made, at: int | None) -> object:
     audience, start = _audience(made.nodes[0]), scope.clock(fleet) if at is None else at
     return (
         list_updates(scope, fleet, audience, Place(0, 0, 0), 50),
-        list_matching_nodes(scope, fleet, audience, start, None, 50),
+        list_present(scope, fleet, audience, Place(start, 0, 0), 50),
         list_matching_events(scope, fleet, audience, None, (0, 0), 50),
     )
 
