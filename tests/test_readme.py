@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from retrograph.rules import errors
 from retrograph.settings import Settings, flag_of
 from tests.command import retrograph
 from tests.demo import Demo, serving_demo
@@ -79,19 +78,6 @@ def test_its_tables_name_every_command_and_setting() -> None:
     for name, default in ((name, getattr(Settings(), name)) for name in Settings.__slots__):
         shown = "" if default is None else f"`{default}`"
         assert f"| `{flag_of(name)}` | `RETROGRAPH_{name.upper()}` | {shown}" in README
-
-
-def test_it_names_every_code_that_a_caller_may_meet() -> None:
-    codes = {kind.code for kind in kinds(errors.RetrographError)}
-    internal = {"INTERNAL", "STORAGE", "CLOCK_BEHIND", "TASK_REFUSED"}
-    assert [code for code in codes - internal if f"`{code}`" not in README] == []
-
-
-def kinds(of: type[errors.RetrographError]) -> Iterator[type[errors.RetrographError]]:
-    """All that are `of` that error, wherever they are defined."""
-    yield of
-    for each in of.__subclasses__():
-        yield from kinds(each)
 
 
 def test_its_links_lead_somewhere() -> None:
