@@ -115,10 +115,15 @@ def check_recall(request: RecallRequest) -> bytes:
     return read_vector(request.embedding, (*INPUT, "embedding"))
 
 
-def read_urns(tenant_id: int, names: Sequence[str], field: FieldPath) -> list[str]:
-    """The URNs of at most 100 names."""
+def read_urns(
+    tenant_id: int, names: Sequence[str], field: FieldPath, member: FieldPath = ()
+) -> list[str]:
+    """The URNs of at most 100 names: the items of a list, or `member` of each item."""
     check_batch(max(1, len(names)), MAX_ENTITIES, field=field)
-    return [entity_urn(tenant_id, name, (*field, str(place))) for place, name in enumerate(names)]
+    return [
+        entity_urn(tenant_id, name, (*field, str(place), *member))
+        for place, name in enumerate(names)
+    ]
 
 
 def read_terms(metadata: object) -> list[str]:
@@ -140,11 +145,16 @@ def _metadata(metadata: object) -> str:
 
 
 def _entities(tenant_id: int, given: Sequence[tuple[str, EntityKind]]) -> tuple[Entity, ...]:
-    """Each once, with the kind that was given first."""
-    urns = read_urns(tenant_id, [name for name, _ in given], (*INPUT, "entities"))
+    """Each once; one that is given twice must be of one kind."""
+    path = (*INPUT, "entities")
+    urns = read_urns(tenant_id, [name for name, _ in given], path, ("name",))
     kinds: dict[str, EntityKind] = {}
-    for urn, (_, kind) in zip(urns, given, strict=True):
-        kinds.setdefault(urn, kind)
+    for place, (urn, (name, kind)) in enumerate(zip(urns, given, strict=True)):
+        if kinds.setdefault(urn, kind) != kind:
+            raise InvalidInput(
+                f"{name} is {kinds[urn].name} already; give it one kind.",
+                path=(*path, str(place), "kind"),
+            )
     return tuple(Entity(urn, kind) for urn, kind in kinds.items())
 
 

@@ -13,12 +13,11 @@ from retrograph.resolvers.episode_inputs import (
     NewEpisode,
     check_episode,
     named_nodes,
-    read_urns,
 )
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.targets import require_nodes
 from retrograph.rules.embedding import check_dimension, dimension_of
-from retrograph.rules.entity import RelationType, entity_urn
+from retrograph.rules.entity import RelationType, entity_urn, relation_ends
 from retrograph.rules.errors import Forbidden, NotFound
 from retrograph.rules.limits import check_batch, check_first, check_text
 from retrograph.rules.names import check_name
@@ -132,15 +131,15 @@ def load_episodes(
 def relate_entities(
     scope: Scope, fleet_id: int, given: Sequence[tuple[str, str, RelationType]]
 ) -> EntitiesRelated:
-    """Relates entities; a relation that is there already is returned."""
+    """Relates entities; a relation that is there already is returned.
+
+    Raises `InvalidInput`, also for an entity and itself.
+    """
     path = (*INPUT, "relations")
     check_batch(len(given), field=path)
-    ends = [
-        read_urns(scope.tenant_id, pair[:2], (*path, str(place)))
-        for place, pair in enumerate(given)
-    ]
     wanted = [
-        (source, target, kind) for (source, target), (*_, kind) in zip(ends, given, strict=True)
+        (*relation_ends(scope.tenant_id, source, target, (*path, str(place))), kind)
+        for place, (source, target, kind) in enumerate(given)
     ]
 
     def job(write: Write) -> EntitiesRelated:

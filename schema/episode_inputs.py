@@ -16,7 +16,10 @@ from retrograph.schema.scalars import JSON, Vector
 @strawberry.input(description="What an episode is about.")
 class EntityInput:
     name: str = strawberry.field(
-        description="Its name, at most 200 characters, or its URN; case makes no difference."
+        description=(
+            "Its name, at most 200 characters, or its URN; case, and white space around it, make "
+            "no difference."
+        )
     )
     kind: EntityKind = strawberry.field(
         default=EntityKind.ENTITY, description="What it is to the agent."
@@ -39,7 +42,7 @@ class StoreEpisodeInput:
         default=DEFAULT_VERSION, description="The version of the reflection's schema."
     )
     entities: list[EntityInput] | None = strawberry.field(
-        default=None, description="What it is about; at most 100."
+        default=None, description="What it is about; at most 100, and each of one kind."
     )
     metadata: JSON | None = strawberry.field(
         default=None, description="What else is to be told: an object of at most 16,384 bytes."
@@ -133,7 +136,7 @@ class RetireEpisodesInput:
 @strawberry.input(description="How one entity relates to another.")
 class RelationInput:
     source: str = strawberry.field(description="The one, by name or URN.")
-    target: str = strawberry.field(description="The other, by name or URN.")
+    target: str = strawberry.field(description="The other, by name or URN; not the same.")
     type: RelationType = strawberry.field(description="How the one relates to the other.")
 
 

@@ -77,13 +77,13 @@ class UpdateWorkingMemoryInput:
         default=strawberry.UNSET, description="The sub-goal; null clears it."
     )
     hypotheses: list[HypothesisInput] | None = strawberry.field(
-        default=None, description="Hypotheses to add or to replace."
+        default=None, description="Hypotheses to add or to replace, each id once."
     )
     drop_hypotheses: list[str] | None = strawberry.field(
         default=None, description="Ids of hypotheses to drop, with those below them."
     )
     registers: list[RegisterInput] | None = strawberry.field(
-        default=None, description="Registers to write."
+        default=None, description="Registers to write, each name once."
     )
     drop_registers: list[str] | None = strawberry.field(
         default=None, description="Names of registers to drop."

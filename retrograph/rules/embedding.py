@@ -55,7 +55,9 @@ def _decoded(text: str, field: FieldPath) -> np.ndarray[tuple[int], np.dtype[np.
             "Give base64 of little-endian float32 numbers, or a list of numbers.", path=field
         ) from error
     if len(stored) % _STORED.itemsize:
-        raise InvalidInput("The bytes are no whole number of float32 numbers.", path=field)
+        raise InvalidInput(
+            "The bytes are no whole number of float32 numbers; give 4 for each.", path=field
+        )
     return np.frombuffer(stored, _STORED)
 
 

@@ -13,7 +13,7 @@ MAX_HOPS = 5
 MAX_ENTITIES = 100
 """Of one episode, and of one query before it is expanded."""
 
-_URN = "urn:tenant:"
+_ANY_TENANT = "urn:tenant:"
 
 
 class EntityKind(IntEnum):
@@ -33,15 +33,29 @@ class RelationType(IntEnum):
 
 
 def entity_urn(tenant_id: int, name: str, field: FieldPath = ("entities",)) -> str:
-    """`urn:tenant:{id}:entity:{name}`, the name folded; a URN of this tenant may be given, too.
+    """`urn:tenant:{id}:entity:{name}`, of a name or of a URN of this tenant.
 
-    Raises `InvalidInput` for a name that is none, and for another tenant's URN.
+    The name is folded, and has no white space around it; case makes no difference in the rest of a
+    URN either.  Raises `InvalidInput` for a name that is none, and for another tenant's URN.
     """
-    own = f"{_URN}{tenant_id}:entity:"
-    check_name(name.removeprefix(own), field)
-    if name.startswith(_URN) and not name.startswith(own):
+    own = f"{_ANY_TENANT}{tenant_id}:entity:"
+    folded = fold_name(name.strip()).removeprefix(own).strip()
+    if folded.startswith(_ANY_TENANT):
         raise InvalidInput("Give the name of an entity, or its URN with your tenant.", path=field)
-    return own + fold_name(name.removeprefix(own))
+    return own + check_name(folded, field)
+
+
+def relation_ends(
+    tenant_id: int, source: str, target: str, field: FieldPath = ()
+) -> tuple[str, str]:
+    """The URNs of two entities; raises `InvalidInput` where they are one and the same."""
+    near = entity_urn(tenant_id, source, (*field, "source"))
+    far = entity_urn(tenant_id, target, (*field, "target"))
+    if near == far:
+        raise InvalidInput(
+            "An entity can't be related to itself; name two.", path=field, code="SELF_LOOP"
+        )
+    return near, far
 
 
 def name_of(urn: str) -> str:

@@ -84,11 +84,10 @@ def unstorable(text: str) -> str | None:
 
 def check_confidence(value: object, field: FieldPath = ("confidence",)) -> float:
     """A confidence: a number from 0 to 1, neither NaN nor infinite."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidInput("Give a number from 0 to 1.", path=field)
-    if not 0 <= value <= 1:  # NaN is neither
-        raise InvalidInput("No confidence; give a number from 0 to 1.", path=field)
-    return float(value)
+    is_truth = isinstance(value, bool)
+    if isinstance(value, int | float) and not is_truth and 0 <= value <= 1:  # NaN is not
+        return float(value)
+    raise InvalidInput("Give a finite number from 0 to 1, both included.", path=field)
 
 
 def check_id(value: object, field: FieldPath = ("id",)) -> int:

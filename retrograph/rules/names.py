@@ -17,5 +17,10 @@ def check_name(value: object, field: FieldPath) -> str:
 
 
 def fold_name(name: str) -> str:
-    """What two spellings of a name have in common: the casefold of its NFC."""
-    return normalize("NFC", name).casefold()
+    """What two spellings of a name have in common: the casefold of its NFC.
+
+    That twice, since folding takes letters apart that NFC may put together anew with an accent.
+    """
+    for _ in range(2):
+        name = normalize("NFC", name).casefold()
+    return name

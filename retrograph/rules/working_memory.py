@@ -144,15 +144,28 @@ def check_update(update: Update, field: FieldPath = ("input",)) -> Update:
         ("observations", update.observations),
     ):  # fmt: skip
         check_batch(max(1, len(items)), field=(*field, name))
+    ids: set[str] = {*update.drop_hypotheses}
     for place, hypothesis in enumerate(update.hypotheses):
-        _check_hypothesis(hypothesis, (*field, "hypotheses", str(place)))
+        path = (*field, "hypotheses", str(place))
+        _check_hypothesis(hypothesis, path)
+        _check_once(hypothesis.id, ids, (*path, "id"))
+    keys = set(map(fold_name, update.drop_registers))
     for place, register in enumerate(update.registers):
-        check_name(register.name, (*field, "registers", str(place), "name"))
+        path = (*field, "registers", str(place), "name")
+        check_name(register.name, path)
+        _check_once(fold_name(register.name), keys, path)
     for place, observed in enumerate(update.observations):
         path = (*field, "observations", str(place))
         check_name(observed.tool, (*path, "tool"))
         check_text(observed.text, (*path, "text"), MAX_OBSERVATION, required=False)
     return update
+
+
+def _check_once(name: str, named: set[str], field: FieldPath) -> None:
+    """Adds to what an update names; raises `InvalidInput` for what it writes twice, or drops."""
+    if name in named:
+        raise InvalidInput("The update names it twice; write it once, or drop it.", path=field)
+    named.add(name)
 
 
 def _check_hypothesis(given: Hypothesis, field: FieldPath) -> None:

@@ -40,8 +40,8 @@ def test_what_is_stored_is_read_back(memory: Memory, episodes: Episodes) -> None
     stored = episodes.store(
         [1, 2],
         "Acme",
-        "ACME",
-        "CRM",
+        " ACME ",
+        "URN:Tenant:1:Entity:CRM",
         metadata={"b": 1.0, "a": [True]},
         based_on=[ref("base"), NodeRef(id=base)],
         node=ref("same"),
@@ -125,7 +125,7 @@ def test_lists_are_narrowed_down_and_paged(episodes: Episodes) -> None:
         "execution": episodes.all(source=Source(execution="a")),
         "agent": episodes.all(source=Source(agent="x")),
         "both": episodes.all(source=Source("a", "x")),
-        "entity": episodes.all(entity="ACME"),
+        "entity": episodes.all(entity=" ACME"),
         "urn": episodes.all(entity="urn:tenant:1:entity:crm", domain="d"),
         "nothing": episodes.all(entity="ac"),
         "page": episodes.all(first=1, after=ids[0]),
@@ -143,6 +143,8 @@ def test_entities_are_related_once(memory: Memory) -> None:
         memory.scope, memory.fleet, [("timeout", "Retry", solved), ("TIMEOUT", "crm", caused)]
     )
     assert again.relations[1] == first.relations[0]
+    twice = [("URN:tenant:1:entity:timeout", " crm", caused)] * 2
+    assert relate_entities(memory.scope, memory.fleet, twice).relations == first.relations * 2
     assert first.relations[0].related_at == first.instant
     assert (again.relations[0].source, again.relations[0].target) == (
         "urn:tenant:1:entity:timeout", "urn:tenant:1:entity:retry",
@@ -166,7 +168,9 @@ NAN = float("nan")
         ({"schema_version": "9"}, InvalidInput, "schemaVersion"),
         ({"metadata": []}, InvalidInput, "metadata"),
         ({"metadata": {"a": "x" * 16_384}}, InvalidInput, "metadata"),
-        ({"entities": [("", EntityKind.TOOL)]}, InvalidInput, "entities/0"),
+        ({"entities": [("", EntityKind.TOOL)]}, InvalidInput, "entities/0/name"),
+        ({"entities": [("a", EntityKind.TOOL), ("A", EntityKind.ERROR)]}, InvalidInput,
+         "entities/1/kind"),
         ({"entities": [(str(n), EntityKind.TOOL) for n in range(101)]}, InvalidInput, "entities"),
         ({"based_on": [ref("nobody")]}, NotFound, "basedOn/0/key"),
         ({"based_on": [NodeRef()]}, InvalidInput, "basedOn/0"),
@@ -174,7 +178,7 @@ NAN = float("nan")
         ({"execution": " "}, InvalidInput, "execution"),
         ({"agent": "\0"}, InvalidInput, "agent"),
     ],
-)
+)  # fmt: skip
 def test_bad_input_changes_nothing(
     episodes: Episodes, given: dict[str, object], kind: type[RetrographError], path: str
 ) -> None:
@@ -190,9 +194,14 @@ def test_bad_input_changes_nothing(
 def test_bad_relations_change_nothing(memory: Memory) -> None:
     related = RelationType.RELATED_TO
     before = dump(memory.store)
-    for given in ([], [("", "b", related)], [("a", "urn:tenant:2:entity:b", related)]):
-        with pytest.raises(InvalidInput):
+    pairs = {
+        "/1/source": ("", "b"), "/1/target": ("a", "urn:tenant:2:entity:b"), "/1": ("a", "A "),
+    }  # fmt: skip
+    for path, pair in [("", None), *pairs.items()]:
+        given = [] if pair is None else [("a", "b", related), (*pair, related)]
+        with pytest.raises(InvalidInput) as caught:
             relate_entities(memory.scope, memory.fleet, given)
+        assert "/".join(caught.value.path) == f"input/relations{path}"
     assert dump(memory.store) == before
     with pytest.raises(NotFound):
         relate_entities(memory.scope, 9, [("a", "b", related)])

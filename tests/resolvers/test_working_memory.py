@@ -147,6 +147,15 @@ def test_writers_at_once_lose_nothing(memory: Memory) -> None:
     assert (record.memory.version, len(record.memory.registers)) == (20, 20)
 
 
+def test_what_is_dropped_twice_is_dropped(memory: Memory) -> None:
+    """Other hypotheses by case are others: only registers are named in any."""
+    hypotheses = [Hypothesis("h", "a"), Hypothesis("H", "b")]
+    update = updating(memory)
+    update(Update(hypotheses=hypotheses, registers=[RegisterWrite("y", 1)]))
+    after = update(Update(drop_hypotheses=["h", "h"], drop_registers=["y", "Y"])).memory
+    assert ([each.id for each in after.hypotheses], after.registers) == (["H"], ())
+
+
 NESTED: list[object] = []
 for _ in range(199):
     NESTED = [NESTED]
@@ -161,6 +170,14 @@ for _ in range(199):
         ("s", Update(budget=0), None, "budget"),
         ("s", Update(goal="\ud800"), None, "goal"),
         ("s", Update(hypotheses=[Hypothesis("a", "b", "a")]), None, "hypotheses"),
+        ("s", Update(registers=[RegisterWrite("y", 1), RegisterWrite("Y", 1)]), None,
+         "registers/1/name"),
+        ("s", Update(registers=[RegisterWrite("y", 1)], drop_registers=["Y"]), None,
+         "registers/0/name"),
+        ("s", Update(hypotheses=[Hypothesis("h", "a"), Hypothesis("h", "b")]), None,
+         "hypotheses/1/id"),
+        ("s", Update(hypotheses=[Hypothesis("h", "a")], drop_hypotheses=["h"]), None,
+         "hypotheses/0/id"),
         ("s", Update(registers=[RegisterWrite("r", 2**53)]), None, "registers/0/value"),
         ("s", Update(registers=[RegisterWrite("r", float("nan"))]), None, "registers/0/value"),
         ("s", Update(registers=[RegisterWrite("r", NESTED)]), None, ""),

@@ -247,5 +247,5 @@ def test_bad_input_is_refused(update: Update, path: str) -> None:
 
 
 def test_sound_input_passes() -> None:
-    update = Update("g", "", TREE, ["p"], [RegisterWrite("a", 1)], ["b"], [Observed("t", "")], 9)
+    update = Update("g", "", TREE, ["gone"], [RegisterWrite("a", 1)], ["b"], [Observed("t", "")], 9)
     assert check_update(update) is update

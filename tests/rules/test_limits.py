@@ -113,7 +113,7 @@ def test_confidence_is_a_float(value: float) -> None:
     ],
 )
 def test_no_confidence(value: object) -> None:
-    with pytest.raises(InvalidInput, match="from 0 to 1") as refused:
+    with pytest.raises(InvalidInput, match="finite number from 0 to 1") as refused:
         check_confidence(value)
     assert refused.value.path == ("confidence",)
 

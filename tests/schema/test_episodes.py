@@ -163,6 +163,8 @@ def test_entities_are_related(served: Served) -> None:
         (RETIRE, {"ids": ["9"], "reason": "r"}, ("NotFound", "NOT_FOUND", "ids")),
         (RETIRE, {"reason": "r"}, ("InvalidInput", "BAD_USER_INPUT", None)),
         (RELATE, {"relations": []}, ("InvalidInput", "BAD_USER_INPUT", "relations")),
+        (RELATE, {"relations": [{"source": "a", "target": "A", "type": "CAUSED_BY"}]},
+         ("InvalidInput", "SELF_LOOP", "relations")),
     ],
 )  # fmt: skip
 def test_refusals_say_what_to_do(
