@@ -15,10 +15,11 @@ from benchmarks.fan_out import QUERY, settle
 from benchmarks.graphs import ROOT, Shape, plant
 from benchmarks.listeners import Listeners, listening
 from benchmarks.measure import Row, as_time
+from benchmarks.own import own
 from benchmarks.processes import Server, ours, running
-from benchmarks.redis_server import own_redis
 from benchmarks.sizes import Sizes
 from retrograph.rules.instant import parse_instant
+from tests.redis_server import running_redis
 
 ONE, TWO = "one process", "two processes with Redis"
 _FELL = """mutation ($id: ID!) {
@@ -61,7 +62,7 @@ def delivery_times(folder: Path, sizes: Sizes) -> Iterator[Row]:
     """One commit after another, in turn on one server and on two."""
     count, commits = sizes.subscribers[0], sizes.told
     with ExitStack() as stack:
-        redis = stack.enter_context(own_redis())
+        redis = stack.enter_context(own(running_redis()))
         places: dict[str, list[tuple[str, ...]]] = {ONE: [()]}
         if redis is not None:
             places[TWO] = [("--redis", redis.url)] * 2

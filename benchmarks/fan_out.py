@@ -16,10 +16,10 @@ from benchmarks.databases import fresh, opened
 from benchmarks.graphs import FLEET, ROOT, Shape, plant
 from benchmarks.listeners import Listeners, allow_files, listening
 from benchmarks.measure import Row
+from benchmarks.own import own
 from benchmarks.peers import response_of
 from benchmarks.processes import Server, ours, peer, redis_peer, running
 from benchmarks.redis_peers import CHANNEL
-from benchmarks.redis_server import own_redis
 from benchmarks.sizes import Sizes
 from retrograph.resolvers.inputs import Invalidation
 from retrograph.resolvers.invalidate import invalidate
@@ -27,7 +27,7 @@ from retrograph.resolvers.scope import Scope
 from retrograph.rules.edge_type import EdgeType
 from retrograph.rules.validity import Validity
 from retrograph.storage.records import NodeRef
-from tests.redis_server import RedisServer
+from tests.redis_server import RedisServer, running_redis
 
 QUERY = (
     "subscription { events(fleetId: 1, types: [NODE_STALE]) "
@@ -60,7 +60,7 @@ def counted(deliveries: int, *clocks: Callable[[], float]) -> Iterator[Callable[
 
 def fan_out(folder: Path, sizes: Sizes) -> Iterator[Row]:
     """CPU time of the servers for each delivery, of ours and of others."""
-    with own_redis() as redis:
+    with own(running_redis()) as redis:
         for count in sizes.subscribers:
             events = max(2, min(sizes.deliveries // count, 4_000))
             template = plant(folder / f"star{count}.db", _star(events))

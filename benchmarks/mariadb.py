@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.as_of import PAST, PRESENT, reads, time_reads
 from benchmarks.cascades import COLD, fell, time_cascade
 from benchmarks.graphs import layered, plant
-from benchmarks.mariadb_store import analyze, give_past, heal, own_server, planted
+from benchmarks.mariadb_store import analyze, give_past, heal, own_mariadb, planted
 from benchmarks.measure import Row, compare, interleaved, timed
 from benchmarks.row_loop import fell_by_rows
 from benchmarks.sizes import Sizes
@@ -21,7 +21,7 @@ PROCEDURE, LOOP = "procedure", "row loop"
 
 def mariadb(folder: Path, sizes: Sizes) -> Iterator[Row]:
     """All that is measured on a server; nothing, and a word about it, where none can be started."""
-    with own_server() as server:
+    with own_mariadb() as server:
         if server is not None:
             yield from _against_row_loop(server, sizes)
             yield from _on_large_graph(server, folder, sizes)

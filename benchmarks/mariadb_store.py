@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 
-import pytest
 from sqlalchemy import text
 
 from benchmarks.graphs import FLEET, TENANT, Shape, plant_in
+from benchmarks.own import own
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.storage.store import Store, open_store
 from retrograph.storage.write import Write
@@ -18,20 +18,9 @@ from tests.servers import MariaDBServer, running_mariadb
 _OPTIONS = ("--innodb-buffer-pool-size=1G", "--innodb-log-file-size=512M")
 
 
-@contextmanager
-def own_server() -> Iterator[MariaDBServer | None]:
-    """The server; None, and a word about it, where there is none to start."""
-    try:
-        server = running_mariadb(*_OPTIONS, durable=True)
-        running = server.__enter__()
-    except (pytest.skip.Exception, pytest.fail.Exception) as reason:
-        print(f"skipped: {reason}")
-        yield None
-        return
-    try:
-        yield running
-    finally:
-        server.__exit__(None, None, None)
+def own_mariadb() -> AbstractContextManager[MariaDBServer | None]:
+    """The server, if there is one."""
+    return own(running_mariadb(*_OPTIONS, durable=True))
 
 
 @contextmanager

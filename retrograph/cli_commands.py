@@ -30,6 +30,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "sweep": ("cli_sweep", "sweep"),
     "compact": ("cli_compact", "compact"),
     "relay": ("cli_relay", "relay"),
+    "relays": ("cli_relays", "relays"),
     "worker": ("cli_worker", "worker"),
     "demo-judge": ("cli_judge", "demo_judge"),
     "checkpoints": ("cli_checkpoints", "checkpoints"),

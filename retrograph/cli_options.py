@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -23,6 +24,8 @@ from retrograph.storage.store import open_store
 from retrograph.upcaster_loading import load_upcasters
 
 Command = Callable[..., None]
+
+_log = logging.getLogger(__name__)
 
 _SQLITE = "sqlite:///"
 
@@ -116,7 +119,7 @@ class Instant(click.ParamType[int]):
 def open_scope(settings: Settings, *, make: bool = False) -> Iterator[Scope]:
     """The tenant of the settings, with every fleet and role; closes the store at the end.
 
-    With `make`, a database that is missing is made and an old one is migrated.
+    With `make`, a database that is missing is made and an old one is migrated, which is logged.
     """
     upcasters, counter = load_upcasters(settings.upcasters), find_counter(settings.tokens)
     store = open_store(
@@ -125,6 +128,9 @@ def open_scope(settings: Settings, *, make: bool = False) -> Iterator[Scope]:
         count_tokens=counter,
         recall_bytes=settings.recall_memory,
     )
+    if store.done:
+        steps = " … ".join(dict.fromkeys((store.done[0], store.done[-1])))
+        _log.info("%s is brought up to date: %s", settings.told_database, steps)
     try:
         roles, most = frozenset(Role), settings.checkpoint_bytes
         yield Scope(store, settings.tenant, None, roles, upcasters, most)

@@ -81,10 +81,13 @@ def serve(settings: Settings) -> None:
     """Serve GraphQL at /graphql, over HTTP and WebSockets."""
     check_exposure(settings)
     identify, protection = make_identify(settings), _protection(settings)
-    with _listener(settings) as listener, open_scope(settings, make=True) as scope:
+    with (
+        _traced(settings),
+        _listener(settings) as listener,
+        open_scope(settings, make=True) as scope,
+    ):
         click.echo(f"Serving {settings.told_database} at {_url(settings, listener)}")
-        with _traced(settings):
-            _run(scope, settings, listener, identify, protection)
+        _run(scope, settings, listener, identify, protection)
 
 
 @click.command("demo")
@@ -101,13 +104,13 @@ def demo(settings: Settings, serving: bool, judged: bool) -> None:
     if not serving:
         _make_missing(settings)
         return
-    with _listener(settings) as listener:
+    with _traced(settings), _listener(settings) as listener:
         make_secret(settings)
         identify, protection = make_identify(settings), _protection(settings)
         _make_missing(settings)
         with open_scope(settings, make=True) as scope:
             _introduce(scope, settings, _url(settings, listener), judged=judged)
-            with judging(scope) if judged else nullcontext(), _traced(settings):
+            with judging(scope) if judged else nullcontext():
                 _run(scope, settings, listener, identify, protection)
 
 
@@ -183,7 +186,10 @@ def _url(settings: Settings, listener: socket.socket) -> str:
 
 
 def _traced(settings: Settings) -> AbstractContextManager[None]:
-    """Traces as its environment asks; what is wrong with that goes to the log."""
+    """Traces as its environment asks; what is missing for that goes to the log.
+
+    Raises `ConfigurationError` before anything else is begun.
+    """
     configure_logging(settings.log_level)
     return traced(trace_exporter())
 

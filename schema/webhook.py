@@ -61,8 +61,9 @@ class Webhook:
                 raise _failed(f"it answered {status}")
 
     def _post(self, body: bytes) -> int:
+        end = monotonic() + self._seconds
         try:
-            with _connection(self._url, self._seconds) as connection:
+            with _connection(self._url, end) as connection:
                 parts = urlsplit(self._url)
                 place = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
                 connection.request("POST", place, body, self._headers(body))
@@ -71,8 +72,9 @@ class Webhook:
                     raise _failed(f"it answered with more than {MAX_ANSWER:,} bytes")
                 return answer.status
         except (OSError, http.client.HTTPException) as error:
-            reason = str(error) or type(error).__name__
-            raise _failed(f"no answer came within {self._seconds:g} s: {reason}") from error
+            late = isinstance(error, TimeoutError) or monotonic() >= end  # then it was cut
+            told = f"no answer comes within {self._seconds:g} s" if late else _told(error)
+            raise _failed(told) from error
 
     def _headers(self, body: bytes) -> dict[str, str]:
         return {
@@ -100,8 +102,8 @@ def _body(batch: Batch) -> bytes:
 
 
 @contextmanager
-def _connection(url: str, seconds: float) -> Iterator[http.client.HTTPConnection]:
-    """A connection that is cut after so many seconds, however slowly it is made or answers."""
+def _connection(url: str, end: float) -> Iterator[http.client.HTTPConnection]:
+    """A connection that is cut at an end, however slowly it is made or answers."""
     parts, secure = urlsplit(url), None
     host = parts.hostname or ""
     connection: http.client.HTTPConnection
@@ -110,7 +112,6 @@ def _connection(url: str, seconds: float) -> Iterator[http.client.HTTPConnection
         connection = http.client.HTTPSConnection(host, parts.port, context=secure)
     else:
         connection = http.client.HTTPConnection(host, parts.port)
-    end = monotonic() + seconds
     found = _connected(host, connection.port, end)
     cutter = Timer(end - monotonic(), _cut, (connection,))
     cutter.daemon = True
@@ -159,7 +160,7 @@ def _addresses(host: str, port: int, end: float) -> list[tuple[Any, ...]]:
     try:
         return found.result(_left(end))
     except UnicodeError as error:
-        raise OSError("the name of the host can't be looked up") from error
+        raise socket.gaierror(socket.EAI_NONAME, "no host can have that name") from error
 
 
 def _left(end: float) -> float:
@@ -173,6 +174,27 @@ def _left(end: float) -> float:
 def _cut(connection: http.client.HTTPConnection) -> None:
     with suppress(OSError, AttributeError):
         connection.sock.shutdown(socket.SHUT_RDWR)
+
+
+def _told(error: OSError | http.client.HTTPException) -> str:
+    """What went wrong on the way to an answer."""
+    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    match error:
+        case socket.gaierror():
+            told = f"its host isn't found: {reason}"
+        case ConnectionRefusedError():
+            told = "the connection is refused"
+        case ssl.SSLCertVerificationError():
+            told = f"its certificate isn't accepted: {error.verify_message}"
+        case ssl.SSLError():
+            told = f"TLS fails: {reason}"
+        case http.client.RemoteDisconnected():
+            told = "it closes the connection without an answer"
+        case http.client.HTTPException():
+            told = f"its answer is no HTTP: {reason}"
+        case _:
+            told = f"the connection fails: {reason}"
+    return told
 
 
 def _failed(reason: str) -> DeliveryFailed:

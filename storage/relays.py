@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, insert, or_, select, update
+from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 
 from retrograph.storage.id_set import id_set
 from retrograph.storage.outbox import page_events
@@ -119,4 +119,16 @@ def mark(connection: Connection, arrived: Arrived, name: str) -> None:
             or_(cursor.at < at, and_(cursor.at == at, cursor.ordinal < ordinal)),
         )
         .values(at=at, ordinal=ordinal, dispatched=cursor.dispatched + arrived.events)
+    )
+
+
+def forget(connection: Connection, tenant_id: int, name: str, fleet_ids: Sequence[int]) -> None:
+    """Forgets how far a relay has come in some fleets."""
+    cursor = relay_cursor.c
+    connection.execute(
+        delete(relay_cursor).where(
+            cursor.tenant_id == tenant_id,
+            cursor.fleet_id.in_(id_set(fleet_ids)),
+            cursor.name == name,
+        )
     )

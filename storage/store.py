@@ -36,7 +36,7 @@ from retrograph.storage.leaders import Lease, take_lead
 from retrograph.storage.mariadb.profile import MariadbProfile
 from retrograph.storage.mssql.profile import MssqlProfile
 from retrograph.storage.profile import Profile
-from retrograph.storage.relays import Arrived, Position, Progress, begin, mark, progress_of
+from retrograph.storage.relays import Arrived, Position, Progress, begin, forget, mark, progress_of
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.sqlite.profile import SqliteProfile
 from retrograph.storage.tallies import CascadeCost, Tallies
@@ -204,6 +204,14 @@ class Store:
         return self._write_leading(
             arrived.tenant_id, relay, lambda connection: mark(connection, arrived, relay.name)
         )
+
+    def forget_relay(self, tenant_id: int, relay: Lease, fleet_ids: Sequence[int]) -> bool:
+        """Forgets how far a relay has come in some fleets, if it leads; whether it does."""
+
+        def work(connection: Connection) -> None:
+            forget(connection, tenant_id, relay.name, fleet_ids)
+
+        return self._write_leading(tenant_id, relay, work)
 
     def _write_leading(
         self, tenant_id: int, relay: Lease, work: Callable[[Connection], None]

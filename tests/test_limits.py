@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from graphql import parse
+from graphql.language.parser import MAX_NESTING_DEPTH
 
+from retrograph.rules.canonical_json import MAX_NESTING
 from retrograph.rules.limits import (
     MAX_COST,
     MAX_FIRST,
@@ -17,6 +19,7 @@ from retrograph.schema import limits
 from retrograph.schema.cost import HEAVY, PLAIN, UNSIZED, find_prices
 from retrograph.schema.schema import make_schema
 from retrograph.schema.stream_limits import DEFAULT_STREAM_LIMITS
+from retrograph.schema.wire import MAX_LEVELS
 from retrograph.settings import Settings
 from tests.shared import ROOT
 
@@ -31,6 +34,7 @@ def test_its_table_has_every_limit() -> None:
         limits.MAX_TOKENS,
         limits.MAX_SELECTIONS,
         limits.MAX_DEPTH,
+        MAX_NESTING_DEPTH,
         limits.MAX_ROOT_FIELDS,
         limits.MAX_ALIASES,
         limits.MAX_DIRECTIVES,
@@ -45,6 +49,8 @@ def test_its_table_has_every_limit() -> None:
         DEFAULT_STREAM_LIMITS.operations,
         DEFAULT_STREAM_LIMITS.streams,
         DEFAULT_STREAM_LIMITS.streams,
+        MAX_NESTING,
+        MAX_LEVELS,
         limits.MAX_BODY_BYTES,
         limits.MAX_MESSAGE_BYTES,
         limits.MAX_ERRORS,

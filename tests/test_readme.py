@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tomllib
 from collections.abc import Iterator
 
 import pytest
@@ -68,6 +69,16 @@ def test_it_opens_with_the_two_commands_that_are_targets() -> None:
     assert README.index(first[0]) < README.index("```sh")
     makefile = (ROOT / "Makefile").read_text()
     assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
+
+
+def test_it_says_how_to_install_it_and_with_which_extras() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    section = README[README.index("## Installing it") : README.index("## What is in it")]
+    extras = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    assert set(extras) == set(project["optional-dependencies"])
+    asked = re.findall(r"pip install '?\.(?:\[([\w,]+)\])?", section)
+    assert asked[0] == ""
+    assert set(asked[1].split(",")) <= set(extras)
 
 
 def test_its_tables_name_every_command_and_setting() -> None:

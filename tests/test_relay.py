@@ -26,7 +26,7 @@ from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.stream_errors import DeliveryFailed
 from retrograph.schema.webhook import Webhook
 from retrograph.storage.store import open_store
-from tests.command import COMMAND, PATIENCE, environment, next_line, start
+from tests.command import COMMAND, PATIENCE, environment, next_line, refused, retrograph, start
 from tests.memory import Memory
 from tests.redis_server import running_redis
 from tests.schema.test_webhook import receiving, status
@@ -231,3 +231,16 @@ def test_what_cannot_be_is_refused(database: str, words: list[str], why: str) ->
     assert exit_code == 1
     assert said.startswith("error: [CONFIGURATION]")
     assert why in said
+
+
+def test_relays_are_listed_and_forgotten(database: str) -> None:
+    with filled(database, 2):
+        pass
+    with receiving(status(200)) as (url, _):
+        assert run_once(database, url, "--name", "mine") == (0, "Delivered 2 events.\n")
+    at = ("--database", database)
+    known = "webhook:mine: 2 events dispatched.\n"
+    assert retrograph("relays", "list", *at).stdout == known
+    assert retrograph("relays", "forget", "webhook:mine", *at).stdout == "Forgot webhook:mine.\n"
+    assert retrograph("relays", "list", *at).stdout == ""
+    assert "relays list" in refused("NOT_FOUND", "relays", "forget", "webhook:mine", *at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 import re
 import signal
 import socket
@@ -21,9 +22,12 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from retrograph.app import create_app
+from retrograph.cli_options import open_scope
 from retrograph.cli_serve import GC_THRESHOLDS
 from retrograph.schema.limits import MAX_MESSAGE_BYTES
 from retrograph.server import Server
+from retrograph.settings import Settings
+from retrograph.sql.loader import migrations
 from tests.command import PATIENCE, next_line, process, refused, retrograph
 from tests.schema.serving import sqlite_store
 
@@ -125,6 +129,7 @@ def test_each_request_is_logged_on_a_line_with_its_id(
         server.send_signal(signal.SIGINT)
         _, said = server.communicate(timeout=PATIENCE)
     line = (
+        r"\S+ level=INFO request_id=- \S+ is brought up to date: Applied migration 001 .+\n"
         r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=INFO request_id=mine method=POST "
         r"path=/graphql status=200 ms=\d+\.\d bytes=\d+ operation=Who\n"
         r"\S+ level=INFO request_id=page method=WEBSOCKET path=/graphql status=403 ms=\d+\.\d\n"
@@ -180,6 +185,28 @@ def test_what_clients_do_wrong_on_sockets_is_no_error_of_ours(tmp_path: Path) ->
 
 def socket_to(url: str) -> ClientConnection:
     return connect(url, subprotocols=[Subprotocol("graphql-transport-ws")])
+
+
+def test_nothing_is_begun_where_traces_have_nowhere_to_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "nowhere")
+    for command in ("serve", "demo"):
+        database = tmp_path / f"{command}.db"
+        said = refused("CONFIGURATION", command, "--port", "0", "--database", database)
+        assert "OTEL_TRACES_EXPORTER names 'nowhere'" in said
+        assert not database.exists()
+
+
+def test_what_serving_does_to_a_database_is_logged_once(
+    database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
+        with caplog.at_level(logging.INFO), open_scope(Settings(database=database), make=True):
+            pass
+    (line,) = caplog.messages
+    last = migrations("sqlite")[-1]  # numbers mean the same on every engine
+    assert line.endswith(f" … Applied migration {last.number:03} ({last.name}).")
 
 
 def test_nothing_is_begun_without_the_documents_that_it_executes(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 MAX_SAFE_INTEGER = 2**53 - 1
 """The last integer that every JSON reader gives back exactly."""
 MAX_NESTING = 200
-"""Arrays and objects inside one another."""
+"""Arrays and objects inside one another, empty ones too."""
+_Holder = dict[object, object] | list[object] | tuple[object, ...]
 
 _FAST = (
     orjson.OPT_SORT_KEYS
@@ -95,16 +96,15 @@ def _check(value: object, field: FieldPath, most: int) -> None:
             fault = _fault(item)
             if fault:
                 raise InvalidInput(fault, path=field)
-        level = [child for item in level for child in _children(item)]
-        if not level:
+        holders = [item for item in level if isinstance(item, dict | list | tuple)]
+        if not holders:
             return
+        level = [child for each in holders for child in _children(each)]
     raise InvalidInput(f"Nested deeper than {MAX_NESTING}; flatten it.", path=field)
 
 
-def _children(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list | tuple) else ()
+def _children(holder: _Holder) -> Iterable[object]:
+    return holder.values() if isinstance(holder, dict) else holder
 
 
 def _fault(value: object) -> str | None:

@@ -41,6 +41,7 @@ Every one has a stable `code` for programs, a `message` for people that says wha
     ├── ConfigurationError        CONFIGURATION
     ├── OutputFailed              OUTPUT_FAILED
     ├── DeliveryFailed            DELIVERY_FAILED
+    ├── RelayRuns                 RELAY_RUNS
     └── StorageError              STORAGE
         ├── OperationTimedOut     OPERATION_TIMED_OUT
         ├── DatabaseUnavailable   DATABASE_UNAVAILABLE

@@ -24,6 +24,12 @@ class Lagged(RetrographError):
         self.cursor = cursor
 
 
+class RelayRuns(RetrographError):
+    """A relay is led by a process, or was until a moment ago."""
+
+    code = "RELAY_RUNS"
+
+
 class DeliveryFailed(RetrographError):
     """What a relay sends doesn't arrive; it stays in the outbox, and is sent again."""
 

@@ -12,13 +12,15 @@ import pytest
 from retrograph import relaying as relaying_module
 from retrograph.relaying import LONGEST_WAIT, Relaying
 from retrograph.resolvers import relay as relay_module
+from retrograph.resolvers.forget_relay import forget_relay
 from retrograph.resolvers.inputs import NodeInput
 from retrograph.resolvers.lead import LEASE_SECONDS
+from retrograph.resolvers.queues import backlog_of
 from retrograph.resolvers.relay import Relay
 from retrograph.resolvers.scope import Role, Scope
-from retrograph.rules.errors import DatabaseUnavailable
-from retrograph.rules.stream_errors import DeliveryFailed
-from retrograph.storage.relays import Batch, Position
+from retrograph.rules.errors import DatabaseUnavailable, NotFound
+from retrograph.rules.stream_errors import DeliveryFailed, RelayRuns
+from retrograph.storage.relays import Batch, Position, Waiting
 from retrograph.storage.store import Store
 from tests.clock import ManualClock
 from tests.memory import NEW, Memory
@@ -147,6 +149,26 @@ def test_who_lost_the_lead_amid_a_delivery_marks_nothing(
     assert len(old.batches) == 1
     assert new.told == outbox(fleets)
     assert {each.position for each in store.relay_progress(2, "r")} == {new.last(2, 1)}
+
+
+def test_a_relay_that_runs_no_more_is_forgotten(
+    store: Store, fleets: list[Memory], clock: ManualClock
+) -> None:
+    gone, stays = Relay(store, "gone", Kept()), Relay(store, "stays", Kept())
+    assert gone.step() == stays.step() == 9
+    fleets[2].put(NodeInput("d", kind=NEW))
+    fleets[2].fell("d")
+    with pytest.raises(RelayRuns):
+        forget_relay(store, "gone")
+    assert set(backlog_of(store).relays) == {"gone", "stays"}
+    clock.advance((LEASE_SECONDS + 1) * SECOND)
+    forget_relay(store, "gone")
+    (left,) = backlog_of(store).relays.items()
+    assert left == ("stays", Waiting(fleets[2].events()[-1].at, 9))
+    for name in ("gone", "none", "sweep"):
+        with pytest.raises(NotFound):
+            forget_relay(store, name)
+    assert Relay(store, "gone", Kept()).step() == 10
 
 
 def test_relays_of_other_names_have_places_of_their_own(store: Store, fleets: list[Memory]) -> None:

@@ -162,10 +162,13 @@ def nested(depth: int, core: object) -> object:
     return core
 
 
-@pytest.mark.parametrize("core", [1, 0.5])
+@pytest.mark.parametrize("core", [1, 0.5, [], {}, ()])
 def test_nesting_is_bounded(core: object) -> None:
-    assert canonical_json(nested(MAX_NESTING, core)) == "[" * 200 + str(core) + "]" * 200
-    for depth in (MAX_NESTING + 1, 300, 100_000):
+    """Empty objects and lists count, too."""
+    most = MAX_NESTING - isinstance(core, dict | list | tuple)
+    text = "[]" if core == () else str(core)
+    assert canonical_json(nested(most, core)) == "[" * most + text + "]" * most
+    for depth in (most + 1, 300, 100_000):
         with pytest.raises(InvalidInput, match="deeper than 200"):
             canonical_json(nested(depth, core))
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from graphql import parse
+from graphql.language.parser import MAX_NESTING_DEPTH
 
+from retrograph.rules.canonical_json import MAX_NESTING
 from retrograph.schema.limits import (
     MAX_ALIKE,
     MAX_DEPTH,
@@ -14,6 +16,7 @@ from retrograph.schema.limits import (
     MAX_TOKENS,
     check_document,
 )
+from retrograph.schema.wire import MAX_LEVELS
 from tests.schema.bombs import doubling, many, put
 from tests.schema.serving import Served
 
@@ -140,3 +143,33 @@ def test_a_chain_of_causes_has_bounds(served: Served, chain: object, limit: int)
     answer = served.ask(asked, n=limit)
     assert answer.code == "BAD_USER_INPUT"
     assert answer.error["extensions"]["path"] == ["limit"]
+
+
+PUT = """mutation ($payload: JSON) { putNodes(input: { fleetId: 1, nodes: [
+    { key: "a", kind: ASSERTION, payload: $payload }] }) { ... on UserError { code message } } }"""
+
+
+def nested(levels: int) -> list[object]:
+    value: list[object] = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
+def test_payloads_and_requests_are_nested_to_their_limits(served: Served) -> None:
+    assert served.ask(PUT, payload=nested(MAX_NESTING)).data == {"putNodes": {}}
+    for levels in (MAX_NESTING + 1, MAX_LEVELS - 2):  # a request and its variables are two more
+        said = served.ask(PUT, payload=nested(levels)).data["putNodes"]
+        assert said == {"code": "BAD_USER_INPUT", "message": "Nested deeper than 200; flatten it."}
+    assert served.ask(PUT, payload=nested(MAX_LEVELS - 1)).code == "BAD_REQUEST"
+
+
+def test_documents_are_nested_to_their_limit(served: Served) -> None:
+    around = 4  # the operation, its input, the list of nodes, the node
+    answers = []
+    for levels in (MAX_NESTING_DEPTH - around, MAX_NESTING_DEPTH - around + 1):
+        inline = "[" * levels + "]" * levels
+        document = PUT.replace("($payload: JSON)", "").replace("$payload", inline)
+        answers.append(served.ask(document))
+    assert answers[0].data == {"putNodes": {}}
+    assert answers[1].code == "OPERATION_TOO_COMPLEX"

@@ -101,8 +101,8 @@ def test_a_batch_is_posted_with_a_signature_that_its_receiver_can_check() -> Non
         (status(301, location="http://127.0.0.1/elsewhere"), "it answered 301"),
         (status(404, b"nothing here"), "it answered 404"),
         (status(200, b"x" * (MAX_ANSWER + 1)), "more than 65,536 bytes"),
-        (lambda handler: handler.wfile.write(b"no http\r\n\r\n"), "no answer came"),
-        (lambda handler: handler.connection.close(), "no answer came"),
+        (lambda handler: handler.wfile.write(b"no http\r\n\r\n"), "its answer is no HTTP"),
+        (lambda handler: handler.connection.close(), "without an answer"),
     ],
 )
 def test_whatever_is_no_acknowledgement_is_a_typed_failure(answer: Answer, reason: str) -> None:
@@ -113,8 +113,15 @@ def test_whatever_is_no_acknowledgement_is_a_typed_failure(answer: Answer, reaso
 
 
 def test_a_server_that_is_away_is_one_too() -> None:
-    with pytest.raises(DeliveryFailed, match="no answer came"):
+    with pytest.raises(DeliveryFailed, match=r": the connection is refused\. They"):
         Webhook(f"http://127.0.0.1:{free_port()}", SECRET).deliver(BATCH)
+
+
+def test_a_server_that_speaks_no_tls_is_told_from_one_that_is_away() -> None:
+    with receiving(status(200)) as (url, seen):
+        with pytest.raises(DeliveryFailed, match=": TLS fails: "):
+            Webhook(url.replace("http:", "https:"), SECRET).deliver(BATCH)
+        assert seen == []
 
 
 @pytest.mark.parametrize("dripping", [False, True])
@@ -188,7 +195,7 @@ def test_a_look_up_that_hangs_is_left_and_nothing_is_sent_when_it_ends(
 
 def test_a_host_that_is_none_is_a_failure_too() -> None:
     for host in ("nowhere.invalid", f"{'x' * 64}.example"):
-        with pytest.raises(DeliveryFailed, match="no answer came"):
+        with pytest.raises(DeliveryFailed, match="its host isn't found: "):
             Webhook(f"https://{host}", SECRET).deliver(BATCH)
 
 

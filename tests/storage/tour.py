@@ -224,6 +224,7 @@ def _pass_time(memory: Memory) -> None:
     scope.store.begin_relay(scope.tenant_id, lease, [fleet], place)
     scope.store.mark_relayed(lease, Arrived(scope.tenant_id, fleet, place, 1))
     scope.store.relay_progress(scope.tenant_id, "tour")
+    scope.store.forget_relay(scope.tenant_id, lease, [fleet])
 
 
 def _make_ready(failed: TaskRecord, write: Write) -> None:
