@@ -135,7 +135,7 @@ class SqliteProfile:
         self, connection: Connection, statement: Executable, values: Mapping[str, object]
     ) -> Sequence[tuple[Any, ...]]:
         """By the driver alone, where that can be."""
-        direct = sqlite_statement(statement, connection.dialect)
+        direct = sqlite_statement(statement)
         if direct is None:
             return connection.execute(statement, values).all()
         return direct.fetch(connection, values)
@@ -144,7 +144,7 @@ class SqliteProfile:
         self, connection: Connection, statement: Executable, values: Mapping[str, object]
     ) -> None:
         """The same way."""
-        direct = sqlite_statement(statement, connection.dialect)
+        direct = sqlite_statement(statement)
         if direct is None:
             connection.execute(statement, values)
         else:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Dialect, Executable
+from sqlalchemy import Connection, Dialect, Executable, create_engine
 from sqlalchemy.sql.compiler import SQLCompiler
 
 Convert = Callable[[Any], Any]
@@ -60,10 +60,14 @@ class SqliteStatement:
         return tuple(changed)
 
 
+_DIALECT: Dialect = create_engine("sqlite+pysqlite://").dialect
+"""The one that all engines here have: what was compiled for one database is right for any."""
+
+
 @lru_cache(maxsize=1024)
-def sqlite_statement(statement: Executable, dialect: Dialect) -> SqliteStatement | None:
+def sqlite_statement(statement: Executable) -> SqliteStatement | None:
     """A statement as the driver takes it; None where its text depends on its values."""
-    compiled = statement.compile(dialect=dialect)  # type: ignore[attr-defined]  # all of them have
+    compiled = statement.compile(dialect=_DIALECT)  # type: ignore[attr-defined]  # all of them have
     assert isinstance(compiled, SQLCompiler)  # noqa: S101 (no DDL)
     if compiled.post_compile_params:  # a list that is spelt out
         return None
@@ -72,13 +76,13 @@ def sqlite_statement(statement: Executable, dialect: Dialect) -> SqliteStatement
     conversions = [
         (place, convert)
         for place, name in enumerate(names)
-        if (convert := binds[name].type.dialect_impl(dialect).bind_processor(dialect))
+        if (convert := binds[name].type.dialect_impl(_DIALECT).bind_processor(_DIALECT))
     ]
     given = {name: bind.value for name, bind in binds.items() if not bind.required}
     columns = getattr(statement, "selected_columns", ())
     results = [
         (place, convert)
         for place, column in enumerate(columns)
-        if (convert := column.type.dialect_impl(dialect).result_processor(dialect, None))
+        if (convert := column.type.dialect_impl(_DIALECT).result_processor(_DIALECT, None))
     ]
     return SqliteStatement(str(compiled), names, tuple(conversions), given, tuple(results))

@@ -40,13 +40,13 @@ def both(connection: Connection, statement: Any, **values: object) -> Any:
 
 
 def direct(connection: Connection, statement: Any) -> SqliteStatement:
-    found = sqlite_statement(statement, connection.dialect)
+    found = sqlite_statement(statement)
     assert found is not None
     return found
 
 
 def test_a_list_that_is_spelt_out_is_left_to_sqlalchemy(connection: Connection) -> None:
-    assert sqlite_statement(select(NUMBER.in_([1, 2])), connection.dialect) is None
+    assert sqlite_statement(select(NUMBER.in_([1, 2]))) is None
 
 
 def test_values_come_in_their_places(connection: Connection) -> None:
