@@ -64,10 +64,17 @@ def parse(statement: Statement) -> tuple[Script, tuple[Finding, ...]]:
 
     Parameters may be written as drivers (`?`) or SQLAlchemy (`:name`) do.
     """
+    tree, fragments, errors = _parsed(statement.text)
+    found = [Finding("syntax", statement.name, line, message) for line, message in errors]
+    return Script(statement, tree, fragments), tuple(found)
+
+
+@cache
+def _parsed(text: str) -> tuple[Node, dict[str, list[Node]], list[tuple[int, str]]]:
+    """The tree, its fragments by their types, and the lines and messages of its errors."""
     parser = scriptdom().TSql150Parser(True)
-    tree, errors = parser.Parse(reader(with_variables(statement.text)), None)
-    found = [Finding("syntax", statement.name, int(e.Line), str(e.Message)) for e in errors]
-    return Script(statement, tree, _by_kind(tree)), tuple(found)
+    tree, errors = parser.Parse(reader(with_variables(text)), None)
+    return tree, _by_kind(tree), [(int(e.Line), str(e.Message)) for e in errors]
 
 
 def with_variables(text: str) -> str:
