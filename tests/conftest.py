@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from shutil import copyfile
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +18,7 @@ from retrograph.resolvers.scope import Role, Scope
 from retrograph.storage.store import Store, open_store
 from tests.clock import START, ManualClock
 from tests.mssql import VARIABLE, SqlServer, StandIn, standing_in
+from tests.reuse import Reuse
 from tests.scratch import SCRATCH
 from tests.servers import MariaDBServer, running_mariadb
 from tests.statements import Watch
@@ -76,6 +80,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                     item.add_marker(pytest.mark.long)
 
 
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: no collection of garbage need look at it again."""
+    gc.collect()
+    gc.freeze()
+
+
 def empty_database(
     engine: str, request: pytest.FixtureRequest, folder: Path, clock: ManualClock
 ) -> str:
@@ -92,14 +102,39 @@ def empty_database(
     return stand_in.fresh_url(clock)
 
 
+@contextmanager
+def migrated_database(
+    engine: str, request: pytest.FixtureRequest, folder: Path, clock: ManualClock
+) -> Iterator[str]:
+    """The same with its tables, which take longer to make than most tests, and nothing in them."""
+    if engine == "sqlite":
+        yield str(copyfile(request.getfixturevalue("migrated_file"), folder / "memory.db"))
+    elif engine == "mariadb":
+        reuse: Reuse = request.getfixturevalue("reuse")
+        with reuse.database() as url:
+            yield url
+    elif engine == "mssql_stand_in":
+        stand_in: StandIn = request.getfixturevalue("stand_in")
+        yield stand_in.migrated_url(clock)
+    else:
+        yield empty_database(engine, request, folder, clock)
+
+
 @pytest.fixture(params=ENGINES)
-def database(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> str:
-    """An empty database of each engine that has what the test needs, as `open_store` takes it."""
+def database(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> Iterator[str]:
+    """An empty database of each engine that has what the test needs, as `open_store` takes it.
+
+    It has its tables already where the test wants a `store` in it.
+    """
     marker = request.node.get_closest_marker("needs")
     missing = set(marker.args if marker else ()) - CAPABILITIES[request.param]
     if missing:
         pytest.skip(f"{request.param} has no {', '.join(sorted(missing))}")
-    return empty_database(request.param, request, tmp_path, clock)
+    if "store" in request.fixturenames:
+        with migrated_database(request.param, request, tmp_path, clock) as url:
+            yield url
+    else:
+        yield empty_database(request.param, request, tmp_path, clock)
 
 
 @pytest.fixture(scope="session")
@@ -123,6 +158,20 @@ def mariadb_server() -> Iterator[MariaDBServer]:
     """A MariaDB of this test run's own."""
     with running_mariadb() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def reuse(mariadb_server: MariaDBServer) -> Reuse:
+    """Databases of that MariaDB with their tables, and nothing in these."""
+    return Reuse(mariadb_server)
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of SQLite with its tables, and nothing in these."""
+    path = tmp_path_factory.mktemp("migrated") / "memory.db"
+    open_store(str(path), clock=ManualClock()).close()
+    return path
 
 
 @pytest.fixture(scope="session")
@@ -179,8 +228,8 @@ def shared_store(
     """
     shared_clock.restart(START)  # the engine before may have moved it on
     folder = tmp_path_factory.mktemp("shared")
-    database = empty_database(request.param, request, folder, shared_clock)
-    opened = open_store(database, clock=shared_clock)
-    opened.write_all(1, [1], lambda _: None)
-    yield opened
-    opened.close()
+    with migrated_database(request.param, request, folder, shared_clock) as database:
+        opened = open_store(database, clock=shared_clock)
+        opened.write_all(1, [1], lambda _: None)
+        yield opened
+        opened.close()

@@ -8,11 +8,11 @@ than the clock.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import Row, Table, select
+from sqlalchemy import Table
 
 from retrograph.rules.cascade import ImpactKind
 from retrograph.storage.records import EventType, RunStatus
@@ -30,6 +30,7 @@ from retrograph.storage.tables import (
     run,
 )
 from tests.open_work import check_tasks
+from tests.rows import rows
 
 Version = dict[str, Any]
 EVENTS = {
@@ -54,7 +55,7 @@ def versions(snapshot: Snapshot, versioned: Versioned) -> dict[int, list[Version
     found: defaultdict[int, list[Version]] = defaultdict(list)
     for table in (versioned.history, versioned.current):
         for row in _rows(snapshot, table):
-            version = {"valid_to": None, **row._mapping}
+            version = {"valid_to": None, **row._asdict()}
             if version["valid_to"] != version["valid_from"] or not _keeps_all(snapshot):
                 found[row.id].append(version)
     for chain in found.values():
@@ -67,12 +68,8 @@ def _keeps_all(snapshot: Snapshot) -> bool:
     return snapshot.profile.name == "mssql"
 
 
-def _rows(snapshot: Snapshot, table: Table) -> Sequence[Row[Any]]:
-    return snapshot.connection.execute(
-        select(table).where(
-            table.c.tenant_id == snapshot.tenant_id, table.c.fleet_id == snapshot.fleet_id
-        )
-    ).all()
+def _rows(snapshot: Snapshot, table: Table) -> list[Any]:
+    return rows(snapshot.connection, table, (snapshot.tenant_id, snapshot.fleet_id))
 
 
 def _check_chains(snapshot: Snapshot, states: dict[int, list[Version]]) -> None:
@@ -114,7 +111,7 @@ def _check_times(snapshot: Snapshot, chain: list[Version]) -> None:
 
 
 def _check_runs(snapshot: Snapshot, states: dict[int, list[Version]]) -> None:
-    impacts: defaultdict[int, list[Row[Any]]] = defaultdict(list)
+    impacts: defaultdict[int, list[Any]] = defaultdict(list)
     for row in sorted(_rows(snapshot, impact), key=lambda row: row.ordinal):
         impacts[row.run_id].append(row)
     runs = {row.id: row for row in _rows(snapshot, run)}
@@ -133,14 +130,12 @@ def _check_runs(snapshot: Snapshot, states: dict[int, list[Version]]) -> None:
                 assert found.node_id == node_id
 
 
-def _check_order(runs: Iterable[Row[Any]]) -> None:
+def _check_order(runs: Iterable[Any]) -> None:
     ordered = [each.executed_at for each in sorted(runs, key=lambda each: each.id)]
     assert ordered == sorted(ordered)
 
 
-def _check_run(
-    snapshot: Snapshot, each: Row[Any], impacts: list[Row[Any]], runs: dict[int, Row[Any]]
-) -> None:
+def _check_run(snapshot: Snapshot, each: Any, impacts: list[Any], runs: dict[int, Any]) -> None:
     assert each.executed_at <= snapshot.instant
     assert each.impact_count == len(impacts)
     assert [row.ordinal for row in impacts] == list(range(len(impacts)))
@@ -151,7 +146,7 @@ def _check_run(
         assert (by.reverts_run_id, by.executed_at) == (each.id, each.reverted_at)
 
 
-def _check_causes(each: Row[Any], impacts: list[Row[Any]]) -> None:
+def _check_causes(each: Any, impacts: list[Any]) -> None:
     for row in impacts:
         if row.cause is not None:
             assert row.origin_id is None
@@ -166,9 +161,7 @@ def _check_causes(each: Row[Any], impacts: list[Row[Any]]) -> None:
             assert begun or row.node_id == each.root_id
 
 
-def _check_states(
-    each: Row[Any], impacts: list[Row[Any]], states: dict[int, list[Version]]
-) -> None:
+def _check_states(each: Any, impacts: list[Any], states: dict[int, list[Version]]) -> None:
     """Of a run that has its instant for itself: each impact tells how its node's state changed."""
     for row in impacts:
         chain = states[row.node_id]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import Connection, Table, select
+from sqlalchemy import Connection, Table
 
 from retrograph.storage.rewinds import REWOUND
 from retrograph.storage.store import Store
 from retrograph.storage.tables import id_sequence, metadata
+from tests.rows import rows
 
 TENANTS = (1, 2, 7, 9)
 Rows = list[tuple[Any, ...]]
@@ -16,10 +18,7 @@ Rows = list[tuple[Any, ...]]
 
 def rows_of(connection: Connection, table: Table, scope: tuple[int, int] | None = None) -> Rows:
     """Every row of a table, or of one tenant's fleet, in the order of its columns."""
-    wanted = select(table)
-    if scope is not None:
-        wanted = wanted.where(table.c.tenant_id == scope[0], table.c.fleet_id == scope[1])
-    return sorted((tuple(row) for row in connection.execute(wanted)), key=repr)
+    return sorted((tuple(row) for row in rows(connection, table, scope)), key=repr)
 
 
 def dump(store: Store) -> dict[str, Rows]:
@@ -55,8 +54,8 @@ def present_of(store: Store, tenant: int, fleet: int) -> dict[str, Rows]:
         found: dict[str, Rows] = {}
         for name, versioned in REWOUND.items():
             table = versioned.current
-            columns = [each for each in table.columns if each.name != "valid_from"]
-            wanted = select(*columns).where(table.c.tenant_id == tenant, table.c.fleet_id == fleet)
-            rows = s.connection.execute(wanted.order_by(table.c.id))
-            found[name] = [tuple(row) for row in rows]
+            found[name] = [
+                tuple(value for key, value in row._asdict().items() if key != "valid_from")
+                for row in sorted(rows(s.connection, table, (tenant, fleet)), key=attrgetter("id"))
+            ]
         return found

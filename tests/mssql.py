@@ -14,6 +14,7 @@ from sqlalchemy import make_url
 
 from retrograph.storage.mssql import profile as mssql_profile
 from retrograph.storage.mssql.driver import connection_string, driver_for
+from retrograph.storage.store import open_store
 from tests.clock import ManualClock
 from tests.missing import driver_manager
 from tests.tsql import runtime
@@ -38,17 +39,26 @@ class StandIn:
 
     server: Server
     _numbers: Iterator[int] = field(default_factory=itertools.count)
+    _model: str | None = None
 
     @property
     def recorder(self) -> Recorder:
         """What every test has sent so far."""
         return self.server.recorder
 
-    def fresh_url(self, clock: ManualClock) -> str:
+    def fresh_url(self, clock: ManualClock, like: str | None = None) -> str:
         """The address of a new database; the server's time is `clock`."""
         name = f"exam_{next(self._numbers)}"
-        self.server.create(name, SteadyClock(clock, story=lambda: clock.story))
+        self.server.create(name, SteadyClock(clock, story=lambda: clock.story), like)
         return f"mssql+pyodbc://{HOST}/{name}?driver=stand-in"
+
+    def migrated_url(self, clock: ManualClock) -> str:
+        """The same with its tables, and nothing in these."""
+        if self._model is None:
+            url = self.fresh_url(clock)
+            open_store(url, clock=clock).close()
+            self._model = make_url(url).database
+        return self.fresh_url(clock, self._model)
 
 
 @contextmanager

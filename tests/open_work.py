@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Row, Table, select
+from sqlalchemy import Table
 
 from retrograph.rules.edge_type import PROPAGATING
 from retrograph.rules.validity import Validity
@@ -14,6 +14,7 @@ from retrograph.storage.records import EventType
 from retrograph.storage.snapshot import Snapshot
 from retrograph.storage.tables import decision, edge, node_state, outbox, task, task_gate
 from retrograph.storage.task_records import OPEN, DecisionKind, TaskStatus
+from tests.rows import rows
 
 UNSURE = (Validity.POTENTIALLY_STALE, Validity.DEFINITELY_STALE)
 
@@ -33,7 +34,7 @@ def check_tasks(snapshot: Snapshot) -> None:
     _check_events(snapshot, tasks)
 
 
-def _check_readiness(snapshot: Snapshot, by_node: dict[int, Row[Any]]) -> None:
+def _check_readiness(snapshot: Snapshot, by_node: dict[int, Any]) -> None:
     edges = [
         (each.source_id, each.target_id)
         for each in _rows(snapshot, edge.current)
@@ -56,7 +57,7 @@ def _check_readiness(snapshot: Snapshot, by_node: dict[int, Row[Any]]) -> None:
     assert gates == dict(counts)
 
 
-def _check_events(snapshot: Snapshot, tasks: Sequence[Row[Any]]) -> None:
+def _check_events(snapshot: Snapshot, tasks: Sequence[Any]) -> None:
     """Whatever is ready or was judged was told to be ready; each cancellation was told once."""
     told = Counter(
         (each.type, each.detail)
@@ -122,9 +123,5 @@ def _groups(home: dict[int, int]) -> dict[int, set[int]]:
     return found
 
 
-def _rows(snapshot: Snapshot, table: Table) -> Sequence[Row[Any]]:
-    return snapshot.connection.execute(
-        select(table).where(
-            table.c.tenant_id == snapshot.tenant_id, table.c.fleet_id == snapshot.fleet_id
-        )
-    ).all()
+def _rows(snapshot: Snapshot, table: Table) -> list[Any]:
+    return rows(snapshot.connection, table, (snapshot.tenant_id, snapshot.fleet_id))

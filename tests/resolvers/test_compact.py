@@ -9,7 +9,6 @@ import orjson
 import pytest
 
 from retrograph.resolvers import compact as compact_module
-from retrograph.resolvers import retire_episodes
 from retrograph.resolvers.compact import BY, Compacted, compact_fleet
 from retrograph.resolvers.episode_inputs import RecallRequest, Source
 from retrograph.resolvers.inputs import NodeInput
@@ -21,7 +20,7 @@ from retrograph.resolvers.write_uses import write_uses
 from retrograph.rules.errors import DatabaseLocked
 from retrograph.rules.reflection import EpisodeStatus, Proof
 from retrograph.rules.utility import DAY
-from retrograph.storage.episode_records import EpisodeRecord, EpisodeState
+from retrograph.storage.episode_records import EpisodeRecord
 from retrograph.storage.episode_writes import retire
 from retrograph.storage.outbox import page_events
 from retrograph.storage.records import EventType
@@ -252,19 +251,6 @@ def test_what_an_axiom_had_merged_comes_back_on_its_own_sign_off(episodes: Episo
         assert {id: now[id].state for id in wanted} == wanted
         assert {then[id].state.axiom_id for id in wanted} == {axiom}
         assert {then[id].state.decided_by for id in wanted} == {BY}
-
-
-def test_what_no_version_tells_of_any_more_is_restored_by_who_retires(
-    episodes: Episodes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """SQL Server deletes versions after three years."""
-    eve, ann = episodes.learn([1, 0]), episodes.learn([1, 0])
-    compact(episodes)
-    monkeypatch.setattr(retire_episodes, "former_states", lambda *_: {})
-    (restored,) = episodes.retire(eve, by="bob", reason="wrong").restored
-    assert (restored.id, restored.state) == (
-        ann, EpisodeState(EpisodeStatus.ACTIVE, "bob", note="wrong"),
-    )  # fmt: skip
 
 
 def test_an_axiom_that_another_had_merged_comes_back_as_the_axiom_it_was(

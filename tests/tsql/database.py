@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Condition, Lock
@@ -146,6 +147,15 @@ class Database:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("CREATE TABLE sys_batches (text TEXT NOT NULL) STRICT")
         connection.close()
+
+    def copy(self, name: str, file: Path, clock: ServerClock) -> Database:
+        """The same in a file of its own, while no session has anything open here."""
+        made = Database(name, file, clock)
+        with closing(self.connect()) as source, closing(made.connect()) as target:
+            source.backup(target)
+        made.options, made.generation = dict(self.options), self.generation
+        made._sequences, made._last_token = dict(self._sequences), self._last_token
+        return made
 
     def connect(self) -> sqlite3.Connection:
         """A connection to the file; the session that owns it is used by one thread at a time."""

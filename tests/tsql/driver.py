@@ -34,10 +34,15 @@ class Server:
         self._databases: dict[str, Database] = {}
         self._numbers = itertools.count(51)
 
-    def create(self, name: str, clock: ServerClock) -> Database:
-        """Makes an empty database."""
+    def create(self, name: str, clock: ServerClock, like: str | None = None) -> Database:
+        """Makes an empty database, or one like another."""
         file = self._folder / f"{name}.db"
-        database = self._databases[name.lower()] = Database(name, file, clock)
+        database = (
+            Database(name, file, clock)
+            if like is None
+            else self._databases[like].copy(name, file, clock)
+        )
+        self._databases[name.lower()] = database
         return database
 
     def connect(self, name: str, *, autocommit: bool) -> Connection:
