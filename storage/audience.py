@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 
 from retrograph.storage.filters import NodeFilter, passes
 from retrograph.storage.nodes import SeenNode, seen_then
@@ -36,10 +39,11 @@ class Audience:
         if self.subtree is not None:
             self.subtree.prepare(s, since, until)
 
-    def turns(self) -> Iterator[Place]:
-        """Where nodes came into the subtree or left it, as far as it was prepared."""
+    def turns(self, after: Place) -> Iterator[Place]:
+        """Where nodes came into the subtree or left it, in order, as far as it was prepared."""
         for at, ids in () if self.subtree is None else self.subtree.turns():
-            yield from (Place(at, NODE, id) for id in ids)
+            start = bisect_right(ids, after, key=partial(Place, at, NODE))
+            yield from (Place(at, NODE, id) for id in islice(ids, start, None))
 
     def hears(self, seen: SeenNode | None, at: int) -> bool:
         """Whether it is told of a node that was seen at an instant."""

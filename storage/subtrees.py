@@ -48,10 +48,14 @@ Members = frozenset[int]
 
 
 class _Walked(NamedTuple):
-    """Who belongs to a subtree, and what would if it were a node."""
+    """Who belongs to a subtree, and what would if it were a node.
+
+    `turned` are those, by id, who came or went since it was walked before.
+    """
 
     members: Members
     missing: Members
+    turned: list[int]
 
 
 class Subtree:
@@ -69,13 +73,13 @@ class Subtree:
     def prepare(self, s: Snapshot, since: int, until: int) -> None:
         """Works out who belongs to it from `since` to `until`, not later than the snapshot."""
         if not self._begins or since < self._begins[0]:
-            self._begins, self._walked = [since], [_walk(s, self._root_id, since)]
+            self._begins, self._walked = [since], [self._walk(s, since)]
             self._until = since
         while self._until < until:
             changed = _next_change(s, self._walked[-1], self._until, until)
             if changed is not None:
                 self._begins.append(changed)
-                self._walked.append(_walk(s, self._root_id, changed))
+                self._walked.append(self._walk(s, changed))
             self._until = until if changed is None else changed
         past = bisect_right(self._begins, since) - 1
         del self._begins[:past], self._walked[:past]
@@ -84,13 +88,18 @@ class Subtree:
         """Who belongs to it at an instant between those that it was prepared for."""
         return self._walked[bisect_right(self._begins, instant) - 1].members
 
-    def turns(self) -> Iterator[tuple[int, Members]]:
-        """Each instant at which the members changed, and who came or went."""
-        for at, before, now in zip(self._begins[1:], self._walked, self._walked[1:], strict=False):
-            yield at, before.members ^ now.members
+    def turns(self) -> Iterator[tuple[int, list[int]]]:
+        """Each instant at which the members changed, and who came or went, by id."""
+        for at, now in zip(self._begins[1:], self._walked[1:], strict=True):
+            yield at, now.turned
+
+    def _walk(self, s: Snapshot, instant: int) -> _Walked:
+        members, missing = _walk(s, self._root_id, instant)
+        before = self._walked[-1].members if self._walked else members
+        return _Walked(members, missing, sorted(before ^ members))
 
 
-def _walk(s: Snapshot, root_id: int, instant: int) -> _Walked:
+def _walk(s: Snapshot, root_id: int, instant: int) -> tuple[Members, Members]:
     then = replace(s, instant=instant)
     found, missing, level = set[int](), set[int](), {root_id}
     while level:
@@ -104,7 +113,7 @@ def _walk(s: Snapshot, root_id: int, instant: int) -> _Walked:
             )
         around = neighbours(then, there, Direction.DEPENDENTS, PROPAGATING, checked=False)
         level = {far for pairs in around.values() for _, far in pairs} - found - missing
-    return _Walked(frozenset(found), frozenset(missing))
+    return frozenset(found), frozenset(missing)
 
 
 def _next_change(s: Snapshot, walked: _Walked, since: int, until: int) -> int | None:

@@ -9,6 +9,7 @@ into what is watched, or leave it. The latter stands behind the last of its ends
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import ColumnElement, Executable, FromClause, Select, bindparam, select, union
@@ -57,7 +58,8 @@ def _changed(s: Snapshot, audience: Audience, after: Place, first: int) -> set[P
     }
     known = max(changed) if len(changed) > first else Place(s.instant, EDGE, MAX_ID)
     audience.prepare(s, max(after.at, s.began) - 1, known.at)
-    return changed | {each for each in audience.turns() if after < each <= known}
+    turns = (each for each in audience.turns(after) if each <= known)
+    return changed | set(islice(turns, first + 1))
 
 
 def _turned(view: View, nodes: Sequence[Place]) -> list[Place]:
