@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from tests.tsql.collector import fragments
 from tests.tsql.runtime import reader, scriptdom
 
 Node = Any
@@ -64,9 +65,9 @@ def parse(statement: Statement) -> tuple[Script, tuple[Finding, ...]]:
 
     Parameters may be written as drivers (`?`) or SQLAlchemy (`:name`) do.
     """
-    tree, fragments, errors = _parsed(statement.text)
+    tree, by_kind, errors = _parsed(statement.text)
     found = [Finding("syntax", statement.name, line, message) for line, message in errors]
-    return Script(statement, tree, fragments), tuple(found)
+    return Script(statement, tree, by_kind), tuple(found)
 
 
 @cache
@@ -110,23 +111,7 @@ def column_path(reference: Node) -> list[str]:
 
 
 def _by_kind(tree: Node) -> dict[str, list[Node]]:
-    collector = _collector()()
-    tree.Accept(collector)
     found: dict[str, list[Node]] = defaultdict(list)
-    for node in collector.found:
+    for node in fragments(tree):
         found[kind(node)].append(node)
     return found
-
-
-@cache
-def _collector() -> Any:
-    """A visitor that keeps what it meets, outermost first; a class of .NET, so made once."""
-
-    def start(self: Any) -> None:
-        self.found = []
-
-    def visit(self: Any, node: Node) -> None:
-        self.found.append(node)
-
-    members = {"__namespace__": "Retrograph.Tests", "__init__": start, "Visit": visit}
-    return type("Collector", (scriptdom().TSqlFragmentVisitor,), members)
