@@ -32,7 +32,7 @@ WAYS = pytest.mark.parametrize(
 
 
 @WAYS
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(world=worlds())
 def test_equals_the_letter_of_the_law(narrow: int, world: World) -> None:
     expected = Reference(world.nodes, world.edges, world.seeds).impacts()

@@ -145,7 +145,7 @@ def always_updated(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("always_updated")
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(world=worlds(), data=st.data())
 def test_standing_is_kept_up_to_date(world: World, data: st.DataObject) -> None:
     rows = {node[0]: node for node in world.nodes}

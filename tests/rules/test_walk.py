@@ -117,6 +117,7 @@ def test_nothing_to_walk(starts: list[int], max_depth: int) -> None:
     assert [walk.reached(start) for start in starts] == [[] for _ in starts]
 
 
+@pytest.mark.long
 def test_a_chain_of_ten_thousand() -> None:
     graph = {node: [node + 1] for node in range(10_000)}
     walk = Walk([0], 10_000)

@@ -38,9 +38,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:R
 YES = {"yes": True, "no": False}
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _dropped() -> Iterator[None]:
-    """Lets what was dropped go here, and not in the middle of another test."""
+    """Lets what was dropped go here, and not in the middle of another file's test."""
     yield
     gc.collect()
 
@@ -79,7 +79,7 @@ def ask(schema: strawberry.Schema, query: str, value: Root) -> str:
     return write_json({"data": result.data, "errors": errors}).decode()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(documents(), roots)
 def test_an_answer_is_the_same_on_both_paths(query: str, value: Root) -> None:
     assert ask(PROJECTING, query, value) == ask(PLAIN, query, value)
