@@ -7,6 +7,7 @@ import secrets
 from retrograph.resolvers.leases import TASK, find_task, held_task
 from retrograph.resolvers.scope import Scope
 from retrograph.rules.errors import InvalidInput, NotDeadLettered
+from retrograph.rules.instant import SECOND
 from retrograph.rules.judgement import MAX_CLAIMS, MAX_LEASE_SECONDS
 from retrograph.rules.limits import check_text
 from retrograph.storage.claims import claimable, extend, lease, put_back
@@ -15,7 +16,6 @@ from retrograph.storage.task_writes import look_again
 from retrograph.storage.tasks import tasks_by_id
 from retrograph.storage.write import Write
 
-_SECOND = 1_000_000
 MAX_WORKER_LENGTH = 200
 
 
@@ -33,7 +33,7 @@ def claim_revalidations(
     def job(write: Write) -> list[TaskRecord]:
         ids = claimable(write, limit)
         tokens = {task_id: secrets.token_urlsafe(24) for task_id in ids}
-        lease(write, tokens, worker, lease_seconds * _SECOND)
+        lease(write, tokens, worker, lease_seconds * SECOND)
         found = tasks_by_id(write.snapshot, ids)
         return [found[task_id] for task_id in ids]
 
@@ -51,7 +51,7 @@ def extend_lease(
 
     def job(write: Write) -> TaskRecord:
         held_task(write, task_id, lease_token)
-        extend(write, task_id, lease_seconds * _SECOND)
+        extend(write, task_id, lease_seconds * SECOND)
         return tasks_by_id(write.snapshot, [task_id])[task_id]
 
     return scope.write(fleet_id, job)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import uuid4
 
+from retrograph.rules.instant import SECOND
 from retrograph.storage.leaders import Lease
 from retrograph.storage.store import Store
 
@@ -15,7 +16,7 @@ class Lead:
     """One process's claim to lead the job of a name; it shares no names with other jobs."""
 
     def __init__(self, store: Store, name: str) -> None:
-        self.lease = Lease(name, uuid4().hex, LEASE_SECONDS * 1_000_000)
+        self.lease = Lease(name, uuid4().hex, LEASE_SECONDS * SECOND)
         self._store = store
         self._taken: int | None = None
 

@@ -20,6 +20,7 @@ from retrograph.resolvers.schedule_invalidation import execute_scheduled
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.cascade import Seeds
 from retrograph.rules.errors import RetrographError, RunTooLarge, StorageError
+from retrograph.rules.instant import SECOND
 from retrograph.rules.validity import Validity
 from retrograph.storage.cascades import RunOrder, record_run
 from retrograph.storage.expiries import EXPIRED, Expiry, due_expiries
@@ -34,11 +35,10 @@ from retrograph.storage.write import Write
 
 BATCH = 200
 """How many nodes expire in one transaction, and how many orders are looked up at once."""
-RETENTION_EVERY = 3600 * 1_000_000
+RETENTION_EVERY = 3600 * SECOND
 """Microseconds between two looks at every execution: far more than what is due is read for it."""
 JOB = "sweep"
 COMPACTION = "compact"
-_SECOND = 1_000_000
 
 _UNRETAINED = "nothing was removed of an execution in fleet %s of tenant %s: %s"
 
@@ -83,7 +83,7 @@ class Sweeper:
         self._store = store
         self._rule = rule
         self._retained: int | None = None
-        self._between = None if compact_seconds is None else compact_seconds * _SECOND
+        self._between = None if compact_seconds is None else compact_seconds * SECOND
         self._ask_at = 0
         self._lead = Lead(store, JOB)
 
@@ -95,7 +95,7 @@ class Sweeper:
         swept_at = self._store.now()
         for _ in self._compacting():
             # What is due doesn't wait until all is compacted.
-            if self._store.now() - swept_at >= _SECOND:
+            if self._store.now() - swept_at >= SECOND:
                 total += self._sweep() or Swept()
                 swept_at = self._store.now()
         return total

@@ -23,7 +23,6 @@ from retrograph.resolvers.export_graph import export_graph
 from retrograph.resolvers.importing.graph import Imported, import_graph
 from retrograph.resolvers.importing.stream import Progress
 from retrograph.rules.errors import ConfigurationError
-from retrograph.schema.schema import sdl
 from retrograph.settings import Settings
 from retrograph.storage.records import RunStatus
 from retrograph.storage.store import open_store
@@ -81,6 +80,8 @@ def migrate(settings: Settings) -> None:
 @click.command("sdl")
 def print_sdl() -> None:
     """Print the GraphQL schema."""
+    from retrograph.schema.schema import sdl  # noqa: PLC0415 (the others need no schema)
+
     standard_output().write(sdl().encode())
 
 

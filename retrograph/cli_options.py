@@ -17,8 +17,7 @@ from retrograph.resolvers.importing.stream import Progress as Tell
 from retrograph.resolvers.retention import RetentionRule
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.resolvers.token_counters import find_counter
-from retrograph.rules.instant import parse_instant
-from retrograph.schema.claims import SECOND
+from retrograph.rules.instant import SECOND, parse_instant
 from retrograph.settings import DEFAULTS, PREFIX, Settings, flag_of, load_settings
 from retrograph.storage.store import open_store
 from retrograph.upcaster_loading import load_upcasters

@@ -23,8 +23,7 @@ from retrograph.resolvers.demo import CORRECTION, FLEET, fill_with_demo, make_de
 from retrograph.resolvers.runs import list_runs
 from retrograph.resolvers.scope import Role, Scope
 from retrograph.rules.errors import ConfigurationError
-from retrograph.rules.instant import format_instant
-from retrograph.schema.claims import SECOND
+from retrograph.rules.instant import SECOND, format_instant
 from retrograph.schema.identity import Identify, Identity
 from retrograph.schema.middleware import HttpOptions
 from retrograph.schema.persisted import load_documents

@@ -11,8 +11,9 @@ from retrograph.authentication import make_token
 from retrograph.cli_options import takes_settings
 from retrograph.resolvers.scope import Role
 from retrograph.rules.errors import InvalidInput
+from retrograph.rules.instant import SECOND
 from retrograph.rules.limits import check_id
-from retrograph.schema.claims import EVERY_FLEET, SECOND
+from retrograph.schema.claims import EVERY_FLEET
 from retrograph.schema.identity import Identity
 from retrograph.settings import Settings
 from retrograph.storage.clock import system_clock

@@ -17,13 +17,13 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from retrograph.resolvers.queues import Backlog, backlog_of
+from retrograph.rules.instant import SECOND
 from retrograph.storage.store import Store
 from retrograph.storage.tallies import Histogram
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 KEPT_SECONDS = 10
 """How old what was read of the database may be: a scrape costs nothing until then."""
-_SECOND = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Metrics:
         now = self._store.now()
         with self._lock:
             known = self._backlog
-            if known is None or not 0 <= now - known.at < KEPT_SECONDS * _SECOND:
+            if known is None or not 0 <= now - known.at < KEPT_SECONDS * SECOND:
                 self._backlog = known = backlog_of(self._store)
         registry = CollectorRegistry()
         registry.register(_Figures(self._store, streams, known, now))
@@ -135,7 +135,7 @@ class _Figures(Collector):
         )
 
     def _age(self, since: int | None) -> float:
-        return 0.0 if since is None else max(0, self._now - since) / _SECOND
+        return 0.0 if since is None else max(0, self._now - since) / SECOND
 
 
 def _histogram(name: str, text: str, counted: Histogram) -> Metric:

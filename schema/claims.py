@@ -7,12 +7,11 @@ from typing import Any
 
 from retrograph.resolvers.scope import Role
 from retrograph.rules.errors import InvalidInput, Unauthenticated
-from retrograph.rules.instant import EARLIEST, LATEST
+from retrograph.rules.instant import EARLIEST, LATEST, SECOND
 from retrograph.rules.limits import check_id
 from retrograph.schema.identity import Identity
 
 EVERY_FLEET = "*"
-SECOND = 1_000_000
 """In microseconds."""
 
 

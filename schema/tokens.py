@@ -9,7 +9,8 @@ import jwt
 from jwt.exceptions import InvalidAudienceError, InvalidIssuerError, PyJWTError
 
 from retrograph.rules.errors import Unauthenticated
-from retrograph.schema.claims import EVERY_FLEET, SECOND, read_claims
+from retrograph.rules.instant import SECOND
+from retrograph.schema.claims import EVERY_FLEET, read_claims
 from retrograph.schema.identity import Identity
 from retrograph.schema.keys import SECRET_ALGORITHM, Key, Keys, check_secret
 from retrograph.storage.clock import Clock, system_clock

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from retrograph import __version__, tracing
 from retrograph.rules.cursor import encode_event_cursor
+from retrograph.rules.instant import SECOND
 from retrograph.rules.stream_errors import DeliveryFailed
 from retrograph.storage.clock import Clock, system_clock
 from retrograph.storage.relays import Batch, Position
@@ -30,7 +31,6 @@ SECONDS = 10.0
 MAX_ANSWER = 64 * 1024
 """Bytes of an answer that are read at most; more is refused as no acknowledgement."""
 SIGNATURE = "Retrograph-Signature"
-_SECOND = 1_000_000
 
 
 class Webhook:
@@ -80,7 +80,7 @@ class Webhook:
         return {
             "content-type": "application/json",
             "user-agent": f"retrograph/{__version__}",
-            SIGNATURE: sign(self._secret, self._clock() // _SECOND, body),
+            SIGNATURE: sign(self._secret, self._clock() // SECOND, body),
         } | tracing.passed_on()
 
 

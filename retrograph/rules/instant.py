@@ -13,6 +13,8 @@ from retrograph.rules.errors import FieldPath, InvalidInput
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = EPOCH.replace(tzinfo=None)
 MICROSECOND = timedelta(microseconds=1)
+SECOND = 1_000_000
+"""In microseconds."""
 EARLIEST = (datetime.min.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
 """The first instant of year 1, in microseconds."""
 LATEST = (datetime.max.replace(tzinfo=UTC) - EPOCH) // MICROSECOND

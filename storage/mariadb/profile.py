@@ -25,6 +25,7 @@ from sqlalchemy import (
 from retrograph.rules.cascade import Seeds
 from retrograph.rules.errors import ConfigurationError, StorageError
 from retrograph.rules.graph import Graph
+from retrograph.rules.instant import SECOND
 from retrograph.storage.as_of import Arm, Instant, native_arms, native_keyed_arms
 from retrograph.storage.deadline import seconds_left, timed_out
 from retrograph.storage.fleets import Times, take_clocks
@@ -123,7 +124,7 @@ class MariadbProfile:
         The server keeps it as a binary fraction and cuts it off: without the half of a microsecond
         at its end, one in a hundred instants would become the one before.
         """
-        seconds, micros = divmod(instant, 1_000_000)
+        seconds, micros = divmod(instant, SECOND)
         connection.exec_driver_sql(f"SET @@timestamp = {seconds}.{micros:06}5")
 
     def take_ids(self, connection: Connection, name: str, count: int) -> int:  # noqa: ARG002

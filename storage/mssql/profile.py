@@ -21,6 +21,7 @@ from sqlalchemy import (
 from retrograph.rules.cascade import Seeds
 from retrograph.rules.errors import StorageError
 from retrograph.rules.graph import Graph
+from retrograph.rules.instant import SECOND
 from retrograph.storage.as_of import Arm, Instant, native_arms, native_keyed_arms
 from retrograph.storage.deadline import seconds_left, timed_out
 from retrograph.storage.fleets import Times
@@ -59,7 +60,7 @@ _SEQUENCES = {
 }
 
 
-HISTORY_KEPT = 3 * 365 * 86_400 * 1_000_000
+HISTORY_KEPT = 3 * 365 * 86_400 * SECOND
 """`HISTORY_RETENTION_PERIOD` of the tables is three years; a leap day is left out."""
 
 

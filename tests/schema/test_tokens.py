@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from retrograph.resolvers.scope import Role
 from retrograph.rules.errors import ConfigurationError, Unauthenticated
-from retrograph.rules.instant import LATEST
-from retrograph.schema.claims import SECOND
+from retrograph.rules.instant import LATEST, SECOND
 from retrograph.schema.identity import Identity
 from retrograph.schema.keys import SecretKey
 from retrograph.schema.tokens import MAX_LENGTH, Tokens, issue_token
