@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from retrograph.resolvers.episode_inputs import INPUT, Source
@@ -64,8 +64,8 @@ def retire_episodes(scope: Scope, fleet_id: int, given: Retirement) -> EpisodesR
     """Retires episodes and fells the nodes that said what they say, in one transaction.
 
     An axiom that merged one of them goes, too; what else it had merged is active again, on the
-    sign-off that it had.  What is retired already stays so.  Raises `InvalidInput`, `NotFound`,
-    `RunTooLarge`.
+    sign-off that it had, if the axiom stood until now: what was retired as an axiom stays out with
+    it.  What is retired already stays so.  Raises `InvalidInput`, `NotFound`, `RunTooLarge`.
     """
     _check(given)
     if given.dry_run:
@@ -129,9 +129,10 @@ def _plan(s: Snapshot, given: Retirement) -> _Plan:
     )
     chosen = {each.id: each for each in named}
     axioms = _axioms_of(s, named)
-    members = {id for axiom in axioms.values() for id in axiom.content.members}
+    standing = {id: axiom for id, axiom in axioms.items() if _stands(axiom, axioms, chosen)}
+    members = {id for axiom in standing.values() for id in axiom.content.members}
     merged = episodes_by_id(s, members - chosen.keys() - axioms.keys())
-    restored = [id for id, each in merged.items() if each.state.axiom_id in axioms]
+    restored = [id for id, each in merged.items() if each.state.axiom_id in standing]
     lasting = {id: e for id, e in (chosen | axioms).items() if e.state.status in _LASTING}
     nodes = (each.content.node_id for each in lasting.values())
     roots = present(s, {node for node in nodes if node is not None})
@@ -146,6 +147,18 @@ def _axioms_of(s: Snapshot, episodes: Collection[EpisodeRecord]) -> dict[int, Ep
         found |= further
         episodes = further.values()
     return found
+
+
+def _stands(
+    axiom: EpisodeRecord, axioms: Mapping[int, EpisodeRecord], named: Collection[int]
+) -> bool:
+    """Whether what an axiom says is told until now: by itself, or by the axiom that merged it.
+
+    One that is retired, or named to be, took what it says out of recall for all its members.
+    """
+    while axiom.id not in named and axiom.state.axiom_id is not None:
+        axiom = axioms[axiom.state.axiom_id]
+    return axiom.id not in named and axiom.state.status is EpisodeStatus.ACTIVE
 
 
 def _of_source(s: Snapshot, source: Source) -> Iterator[EpisodeRecord]:

@@ -284,7 +284,7 @@ _describe(
         EpisodeStatus.QUARANTINED: "It was stored, and nobody has vouched for it yet.",
         EpisodeStatus.ACTIVE: "It is recalled.",
         EpisodeStatus.RETIRED: "It is recalled no more.",
-        EpisodeStatus.MERGED: "An axiom says the same in its place.",
+        EpisodeStatus.MERGED: "An axiom has taken its place; what it says goes with the axiom.",
     },
 )
 

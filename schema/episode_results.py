@@ -50,8 +50,8 @@ class EpisodesRetired:
     dry_run: bool = strawberry.field(description="Whether nothing was done.")
     retired_count: int = strawberry.field(description="How many episodes are retired.")
     restored_count: int = strawberry.field(
-        description="How many are active again that an axiom had merged with one of them, on the "
-        "sign-off that they had."
+        description="How many are active again that an axiom, active until then, had merged with "
+        "one of them, on the sign-off that they had."
     )
     fallen_count: int = strawberry.field(description="How many nodes of the graph fall with them.")
     runs: list[InvalidationRun] = strawberry.field(
