@@ -51,7 +51,8 @@ SERVING = (
         "sweep_every",
         "compact_every",
     ),
-    *("redis", "upcasters", "checkpoint_bytes", "keep_checkpoints", "keep_checkpoints_days"),
+    *("redis", "redis_streams", "redis_stream_length"),
+    *("upcasters", "checkpoint_bytes", "keep_checkpoints", "keep_checkpoints_days"),
     *("tokens", "recall_memory"),
 )
 """The settings of whatever serves."""
