@@ -21,12 +21,12 @@ from subprocess import PIPE
 from threading import Thread
 from time import monotonic
 from typing import IO, Any
-from urllib.parse import urlsplit
 
 import orjson
 
 from retrograph.resolvers.complete_revalidation import Completion, Outcome
 from retrograph.rules.errors import ConfigurationError
+from retrograph.rules.url import split_url
 from retrograph.storage.task_records import TaskRecord
 
 Ask = Callable[[bytes], bytes]
@@ -66,9 +66,10 @@ def command_judge(command: str, timeout: float) -> Ask:
 
 def web_judge(url: str, timeout: float) -> Ask:
     """Asks a web server by POST."""
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ConfigurationError("--url must begin with http:// or https:// and name a host.")
+    try:
+        split_url(url)
+    except ValueError as error:
+        raise ConfigurationError(f"--url {error}.") from None
     return partial(_post, url, timeout)
 
 

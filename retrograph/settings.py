@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import partial
 from ipaddress import ip_address
-from urllib.parse import urlsplit
 
 from retrograph.rules.errors import ConfigurationError, InvalidInput
 from retrograph.rules.limits import MAX_COST, MAX_PAYLOAD_BYTES, OPERATION_SECONDS, check_id
+from retrograph.rules.url import split_url
 
 PREFIX = "RETROGRAPH_"
 ANY_ORIGIN = "*"
@@ -245,14 +244,7 @@ def _place(text: str, origin: str) -> str:
     """A file, or a URL whose answer nobody can change on its way."""
     if "://" not in text:
         return _words(text, origin)
-    try:
-        parts = urlsplit(text)
-        host = parts.hostname or ""
-    except ValueError:
-        raise ConfigurationError(f"{origin} is no URL.") from None
-    if not host or not (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))):
-        raise ConfigurationError(f"{origin} must be {_SAFE_URL}, or a file.")
-    return text
+    return _safe_url(text, origin, ", or a file")
 
 
 def _redis(text: str, origin: str) -> str:
@@ -269,10 +261,17 @@ def _length(text: str, origin: str) -> int:
 
 def _webhook(text: str, origin: str) -> str:
     """A URL whose answers nobody can forge on their way."""
-    with suppress(ConfigurationError):
-        if "://" in text:
-            return _place(text, origin)
-    raise ConfigurationError(f"{origin} must be {_SAFE_URL}.")
+    return _safe_url(text, origin)
+
+
+def _safe_url(text: str, origin: str, or_else: str = "") -> str:
+    try:
+        parts = split_url(text)
+    except ValueError as error:
+        raise ConfigurationError(f"{origin} {error}.") from None
+    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+        raise ConfigurationError(f"{origin} must be {_SAFE_URL}{or_else}.")
+    return text
 
 
 def _seconds(least: int, most: int, text: str, origin: str) -> int:

@@ -34,7 +34,7 @@ SIGNATURE = "Retrograph-Signature"
 
 
 class Webhook:
-    """Posts to a URL, `http` or `https`, and never follows it elsewhere."""
+    """Posts to a URL, which the settings have checked, and never follows it elsewhere."""
 
     def __init__(
         self, url: str, secret: bytes, seconds: float = SECONDS, clock: Clock = system_clock
@@ -109,9 +109,9 @@ def _connection(url: str, end: float) -> Iterator[http.client.HTTPConnection]:
     connection: http.client.HTTPConnection
     if parts.scheme == "https":
         secure = ssl.create_default_context()
-        connection = http.client.HTTPSConnection(host, parts.port, context=secure)
+        connection = http.client.HTTPSConnection(host, parts.port or 443, context=secure)
     else:
-        connection = http.client.HTTPConnection(host, parts.port)
+        connection = http.client.HTTPConnection(host, parts.port or 80)
     found = _connected(host, connection.port, end)
     cutter = Timer(end - monotonic(), _cut, (connection,))
     cutter.daemon = True

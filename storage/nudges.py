@@ -134,14 +134,17 @@ class Nudges:
 def redis_client(url: str) -> Redis:
     """A client that gives up soon and tries nothing twice; raises `ConfigurationError`."""
     try:
-        return Redis.from_url(
+        client = Redis.from_url(
             url,
             socket_timeout=SECONDS,
             socket_connect_timeout=SECONDS,
             retry=Retry(NoBackoff(), 0),
         )
-    except ValueError as error:
+        pool = client.connection_pool
+        pool.connection_class(**pool.connection_kwargs)  # what it can't take is refused only here
+    except (TypeError, ValueError) as error:
         raise ConfigurationError(
             f"--redis is no URL of a Redis ({error}); give one like redis://host:6379.",
             path=("redis",),
         ) from error
+    return client

@@ -217,6 +217,12 @@ def test_once_to_redis(database: str) -> None:
             ["--webhook", "http://h.example"],
             "must be an https:// URL, or an http:// one of this machine",
         ),
+        (["--webhook", "http://127.0.0.1:99999/"], "--webhook must have a port from 1 to 65535"),
+        (["--webhook", "http://127.0.0.1:abc/"], "--webhook must have a port"),
+        (["--webhook", "http://127.0.0.1:9191/é"], "--webhook must be written in ASCII"),
+        (["--webhook", "http://127.0.0.1:9191/a b"], "--webhook must be written in ASCII"),
+        (["--redis", "redis://h:abc", "--redis-streams", "on"], "--redis is no URL of a Redis"),
+        (["--redis", "redis://h?x=1", "--redis-streams", "on"], "--redis is no URL of a Redis"),
         (["--redis-streams", "on"], "with --redis URL"),
         (
             ["--webhook", "https://h.example", "--redis-streams", "on", "--redis", "redis://h"],

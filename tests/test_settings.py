@@ -54,6 +54,11 @@ def test_settings_do_not_change() -> None:
         *(("auth", value) for value in ("", "jwt", "Token")),
         *(("jwks", value) for value in ("", "http://example.com/keys", "ftp://localhost/keys")),
         *(("jwks", value) for value in ("https://", "https://[", "file://localhost/keys")),
+        *(
+            (name, f"http://127.0.0.1{rest}")
+            for name in ("webhook", "jwks")
+            for rest in (":99999/", ":abc/", ":9191/é", ":9191/a b")
+        ),
         *(("jwt_leeway", value) for value in ("", "-1", "301", "1.5", "x")),
         *((name, " ") for name in ("jwt_secret", "jwt_secret_file", "jwt_issuer", "jwt_audience")),
         *(("graphiql", value) for value in ("", "true", "ON")),

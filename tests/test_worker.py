@@ -223,7 +223,12 @@ def test_exactly_one_judge_is_named(graph: Path, words: tuple[str, ...]) -> None
 
 
 @pytest.mark.parametrize(
-    "words", [("--exec", " "), ("--exec", "'"), ("--url", "file:///etc/passwd"), ("--url", "x")]
+    "words",
+    [
+        *(("--exec", words) for words in (" ", "'")),
+        *(("--url", url) for url in ("file:///etc/passwd", "x", "http://[", "http://h:99999/")),
+        *(("--url", f"http://127.0.0.1:{rest}") for rest in ("abc/", "9191/é", "9191/a b")),
+    ],
 )
 def test_a_judge_that_cannot_be_is_refused(graph: Path, words: tuple[str, ...]) -> None:
     assert words[0] in refused("CONFIGURATION", "worker", "--database", graph, *words)

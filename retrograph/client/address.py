@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlunsplit
 
 from retrograph.client.errors import Unauthenticated
+from retrograph.rules.url import split_url
 
 _SOCKETS = {"http": "ws", "https": "wss"}
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
@@ -23,9 +24,12 @@ class Address:
     @classmethod
     def of(cls, url: str) -> Address:
         """The address at an `http://` or `https://` URL; `ValueError` for another."""
-        parts = urlsplit(url)
-        if parts.scheme not in _SOCKETS or not parts.hostname:
-            raise ValueError(f"{url!r} is no URL like https://memory.example/graphql.")
+        try:
+            parts = split_url(url)
+        except ValueError as error:
+            raise ValueError(
+                f"{url!r} {error}; give one like https://memory.example/graphql."
+            ) from None
         return cls(url, urlunsplit(parts._replace(scheme=_SOCKETS[parts.scheme])))
 
 

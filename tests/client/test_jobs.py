@@ -115,7 +115,13 @@ def test_an_instant_is_written_in_utc_to_the_microsecond() -> None:
         to_instant(datetime(2026, 5, 1))  # noqa: DTZ001
 
 
-@pytest.mark.parametrize("url", ["", "memory.example", "ws://memory.example", "https://"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", "memory.example", "ws://memory.example", "https://", "http://["),
+        *("http://h:99999/", "http://h:abc/", "http://h/é", "http://h/a b"),
+    ],
+)
 def test_an_address_that_cannot_be_is_refused(url: str) -> None:
-    with pytest.raises(ValueError, match="is no URL"):
+    with pytest.raises(ValueError, match="give one like https://memory"):
         Client(url)

@@ -240,3 +240,19 @@ def self_signed(address: str) -> bytes:
 def test_it_cannot_be_asked_what_it_has() -> None:
     webhook = Webhook("http://127.0.0.1", SECRET)
     assert (webhook.forgot(), webhook.last(1, 1)) == (False, None)
+
+
+@pytest.mark.parametrize(("scheme", "port"), [("http", 80), ("https", 443)])
+def test_an_ipv6_address_without_a_port_is_asked_at_that_of_its_scheme(
+    scheme: str, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def refuse(host: str, port: int, end: float) -> socket.socket:
+        asked.append((host, port))
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr("retrograph.schema.webhook._connected", refuse)
+    with pytest.raises(DeliveryFailed, match="refused"):
+        Webhook(f"{scheme}://[::1]/", SECRET).deliver(BATCH)
+    assert asked == [("::1", port)]
