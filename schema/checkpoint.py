@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import strawberry
 
-from retrograph.rules.validity import is_healthy
 from retrograph.schema import node
 from retrograph.schema.connection import Connection, connect
 from retrograph.schema.context import Info
@@ -54,10 +53,8 @@ class Checkpoint:
     )
     async def stale_reads(self, info: Info) -> list[NodeLink]:
         record = self.record
-        found = await node.load_nodes(info.context, record.fleet_id, record.as_of, record.based_on)
-        return [
-            each for each in found if not is_healthy(each.validity) or each.as_of < record.as_of
-        ]
+        ids = record.based_on
+        return list(await node.load_fallen(info.context, record.fleet_id, record.as_of, ids))
 
     @classmethod
     def of(cls, record: CheckpointRecord) -> Checkpoint:

@@ -7,7 +7,6 @@ import strawberry
 from retrograph.resolvers import recall
 from retrograph.rules.entity import name_of
 from retrograph.rules.utility import utility
-from retrograph.rules.validity import is_healthy
 from retrograph.schema import node
 from retrograph.schema.connection import Connection, connect
 from retrograph.schema.context import Info
@@ -90,15 +89,14 @@ class Episode:
 
     @strawberry.field(
         description=(
-            "Those of them that aren't healthy, each with what felled it (`staleness`). With any, "
-            "the episode is not recalled."
+            "Those of them that aren't healthy at `asOf`, or have left the present, each with what "
+            "felled it (`staleness`). With any, the episode is not recalled."
         )
     )
     async def fallen(self, info: Info) -> list[NodeLink]:
         record = self.record
         ids = record.content.based_on
-        found = await node.load_nodes(info.context, record.fleet_id, record.as_of, ids)
-        return [each for each in found if each.valid_to or not is_healthy(each.validity)]
+        return list(await node.load_fallen(info.context, record.fleet_id, record.as_of, ids))
 
     @strawberry.field(description="The node of the graph that says what it says.")
     async def node(self, info: Info) -> NodeLink | None:

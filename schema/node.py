@@ -7,6 +7,7 @@ from typing import cast
 
 import strawberry
 
+from retrograph.rules.validity import is_healthy
 from retrograph.schema import edge, reached, staleness, task
 from retrograph.schema.arguments import After, EdgeTypes, First, WalkDepth
 from retrograph.schema.connection import Connection, SearchConnection, connect, connect_search
@@ -173,6 +174,17 @@ async def load_nodes(
     """The nodes with these ids, as `load_node` gives them, in that order, by one call."""
     records = await context.loaders.known_nodes.load_all(ids, fleet_id, at)
     return [MemoryNode.of(record) for record in records]
+
+
+async def load_fallen(
+    context: Context, fleet_id: int, at: int, ids: Sequence[int]
+) -> list[MemoryNode]:
+    """Those of these nodes that nothing may rest on: not healthy, or no longer in the present.
+
+    One that has left is known by having been read at the last instant at which it was there.
+    """
+    found = await load_nodes(context, fleet_id, at, ids)
+    return [each for each in found if not is_healthy(each.validity) or each.as_of < at]
 
 
 async def _edges(

@@ -12,9 +12,12 @@ import pytest
 from retrograph.app import create_app
 from retrograph.resolvers.episode_inputs import RecallRequest
 from retrograph.resolvers.recall import recall
+from retrograph.resolvers.rewind_fleet import Rewind, confirmation, rewind_fleet
+from retrograph.rules.instant import format_instant
 from retrograph.storage.store import Store
 from tests.episodes import LEARNED
-from tests.memory import Memory
+from tests.executions import Execution
+from tests.memory import Memory, ref
 from tests.schema.serving import Served, serving
 
 STORE = """mutation ($input: StoreEpisodeInput!) { storeEpisode(input: $input) { __typename
@@ -37,6 +40,10 @@ LIST = """query ($filter: EpisodeFilter, $first: Int, $after: String) {
   episodes(fleetId: 1, filter: $filter, first: $first, after: $after) {
     nodes { id status basedOn { key } fallen { key validity staleness { run { reason } } } }
     pageInfo { hasNextPage endCursor } } }"""
+
+GONE = """query ($asOf: DateTime) {
+  episodes(fleetId: 1, asOf: $asOf) { nodes { basedOn { key } fallen { key validity } } }
+  checkpoint(fleetId: 1, executionId: "run", asOf: $asOf) { staleReads { key validity } } }"""
 
 
 def floats(*numbers: float) -> str:
@@ -109,6 +116,26 @@ def test_why_an_episode_is_not_recalled_is_told(served: Served, memory: Memory) 
     }  # fmt: skip
     asked = {"domain": "d", "embedding": [1, 0]}
     assert served.ask(RECALL, input=asked).data == {"recall": []}
+
+
+def test_a_base_that_was_rewound_out_of_the_present_is_told(served: Served, memory: Memory) -> None:
+    """As a checkpoint on it tells of it: the node is healthy as it last was, and is gone."""
+    memory.plant("kept")
+    before = memory.scope.clock(1)
+    memory.plant("gone")
+    bases = [{"key": "kept"}, {"key": "gone"}]
+    learn(served, basedOn=bases)
+    Execution(memory.scope).grow(1, based_on=[ref("kept"), ref("gone")])
+    stood = format_instant(memory.scope.clock(1))
+    confirm = confirmation(1, before)
+    rewind_fleet(memory.scope, 1, Rewind(before, dry_run=False, confirm=confirm))
+    for at, fallen in ((None, [{"key": "gone", "validity": "CURRENTLY_VALID"}]), (stood, [])):
+        told = served.ask(GONE, asOf=at).data
+        assert told["episodes"]["nodes"] == [{"basedOn": bases, "fallen": fallen}]
+        assert told["checkpoint"] == {"staleReads": fallen}
+        asked = {"domain": "d", "embedding": [1, 0]}
+        found = served.ask(RECALL, input=asked, asOf=at).data["recall"]
+        assert len(found) == (0 if fallen else 1)
 
 
 def test_lists_are_narrowed_down_and_paged(served: Served) -> None:
