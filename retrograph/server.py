@@ -38,7 +38,7 @@ class Server(uvicorn.Server):
         receive_seconds: float = DEFAULT_HTTP.receive_seconds,
         **more: Any,
     ) -> None:
-        settings = http_server_options(receive_seconds) | {
+        settings = http_server_options(receive_seconds, limits.reader) | {
             "log_level": "warning",
             "ws": SocketProtocol,
             # What many are told alike would be compressed for each, with a memory of its own.
@@ -50,19 +50,6 @@ class Server(uvicorn.Server):
         }
         super().__init__(uvicorn.Config(app, **settings | more))
         self._app = app
-        self._limits = limits
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begins to listen; connections inherit how long their peers may read nothing.
-
-        Also that nothing is held back: the head and the body of an answer are sent one after the
-        other, and the second would wait 40 ms for the peer to acknowledge the first. asyncio
-        doesn't see to that for sockets that name no protocol.
-        """
-        for each in sockets or ():
-            _limit_silence(each, self._limits.reader)
-            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Lets nobody in any more, ends streams, then everything else."""
@@ -74,9 +61,3 @@ class Server(uvicorn.Server):
         except TimeoutError:
             _log.warning("streams did not end in time; they are cut off")
         await super().shutdown(sockets)
-
-
-def _limit_silence(listener: socket.socket, seconds: float) -> None:
-    """Lets the system drop peers that take nothing; else what waits for them would keep them."""
-    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(seconds * 1000))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import logging
@@ -24,7 +25,9 @@ from websockets.typing import Subprotocol
 from retrograph.app import create_app
 from retrograph.cli_options import open_scope
 from retrograph.cli_serve import GC_THRESHOLDS
+from retrograph.schema.http_protocol import HttpProtocol
 from retrograph.schema.limits import MAX_MESSAGE_BYTES
+from retrograph.schema.stream_limits import StreamLimits
 from retrograph.server import Server
 from retrograph.settings import Settings
 from retrograph.sql.loader import migrations
@@ -217,11 +220,23 @@ def test_nothing_is_begun_without_the_documents_that_it_executes(tmp_path: Path)
         assert not database.exists()
 
 
-def test_nothing_of_an_answer_waits_for_an_acknowledgement(tmp_path: Path) -> None:
-    """Connections inherit it; without, the body of an answer comes 40 ms after its head."""
+def test_a_connection_that_came_before_the_server_is_prepared_as_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the body of an answer would come 40 ms after its head, and be kept for ever."""
+    made, options = HttpProtocol.connection_made, list[int]()
+
+    def spied(self: HttpProtocol, transport: asyncio.Transport) -> None:
+        made(self, transport)
+        connection = transport.get_extra_info("socket")
+        names = (socket.TCP_NODELAY, socket.TCP_USER_TIMEOUT)
+        options.extend(connection.getsockopt(socket.IPPROTO_TCP, name) for name in names)
+        server.should_exit = True
+
+    monkeypatch.setattr(HttpProtocol, "connection_made", spied)
     with sqlite_store(tmp_path) as store, socket.create_server(("127.0.0.1", 0)) as listener:
-        server = Server(create_app(store), log_level="critical")
-        server.should_exit = True  # it begins, and ends at once
-        with listener.dup() as same:
+        limits = StreamLimits(reader=7)
+        server = Server(create_app(store), limits, log_level="critical")
+        with socket.create_connection(listener.getsockname()):
             server.run([listener])
-            assert same.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    assert options == [1, 7_000]
