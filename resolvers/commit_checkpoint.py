@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from retrograph.resolvers.scope import Scope
 from retrograph.resolvers.targets import check_ref, require_nodes
-from retrograph.rules.canonical_json import canonical_json
+from retrograph.rules.canonical_json import payload_text
 from retrograph.rules.checkpoint_errors import CheckpointConflict, TokenReused
 from retrograph.rules.errors import FieldPath
 from retrograph.rules.limits import MAX_BATCH, MAX_KEY_LENGTH, check_batch, check_text
@@ -112,7 +112,7 @@ def _check(commit: Commit, most: int) -> str:
         check_batch(len(commit.based_on), MAX_BATCH, field=(*_INPUT, "basedOn"))
     for place, ref in enumerate(commit.based_on):
         check_ref(ref, _based_on(place))
-    return canonical_json(commit.payload, field=(*_INPUT, "payload"), most=most)
+    return payload_text(commit.payload, field=(*_INPUT, "payload"), most=most)
 
 
 def _based_on(place: int) -> FieldPath:

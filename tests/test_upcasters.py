@@ -31,6 +31,7 @@ def second(state):
     return {"steps": [state["step"]]}
 
 UPCASTERS = [Upcaster("1", "2", second)]
+SLIP = [Upcaster("1", "2", lambda state: state.update(a=1))]
 NONE = 5
 WRONG = [5]
 """
@@ -131,4 +132,7 @@ def test_the_dry_run_names_what_would_not_load(tmp_path: Path, states: str) -> N
     assert one.startswith("Fleet 2, 'broken', checkpoint 1: [UPCAST_FAILED]")
     assert two.startswith("Fleet 2, 'newer', checkpoint 1: [UNKNOWN_SCHEMA_VERSION]")
     assert total == f"{ROWS + 3} checkpoints, 2 would not load."
+    slipped = retrograph(*words, "--upcasters", f"{states}:SLIP")
+    assert slipped.exit_code == 1
+    assert slipped.output.endswith(f"{ROWS + 3} checkpoints, {ROWS + 3} would not load.\n")
     assert "module" in refused("CONFIGURATION", *words, "--upcasters", "no/module")

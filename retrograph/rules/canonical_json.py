@@ -49,6 +49,18 @@ def canonical_json(
     return encoded.decode()
 
 
+def payload_text(
+    value: object, *, field: FieldPath = ("payload",), most: int = MAX_PAYLOAD_BYTES
+) -> str:
+    """The canonical text of a checkpoint's payload, whether committed or upcast: null is none.
+
+    Refused with `InvalidInput`: null, and what `canonical_json` refuses.
+    """
+    if value is None:
+        raise InvalidInput("A payload is not null; give the state.", path=field)
+    return canonical_json(value, field=field, most=most)
+
+
 def _fast(value: object) -> bytes | None:
     """The same bytes several times faster, where that is certain; None: take the careful way.
 

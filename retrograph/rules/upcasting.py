@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from retrograph.rules.canonical_json import canonical_json
+from retrograph.rules.canonical_json import payload_text
 from retrograph.rules.checkpoint_errors import UnknownSchemaVersion, UpcastFailed
 from retrograph.rules.errors import ConfigurationError, InvalidInput
 
@@ -60,7 +60,8 @@ class Upcasters:
     def upcast(self, version: str, payload: str) -> tuple[str, str]:
         """The current version and the payload in it, as canonical JSON text.
 
-        `UnknownSchemaVersion`, and `UpcastFailed` where a function raises or gives no JSON.
+        `UnknownSchemaVersion`, and `UpcastFailed` where a function raises or gives what no commit
+        takes as a payload.
         """
         self.check_known(version)
         if version not in self._next:
@@ -69,7 +70,7 @@ class Upcasters:
         for step in self._steps(version):
             value, version = _called(step, value), step.target
         try:
-            return version, canonical_json(value)
+            return version, payload_text(value)
         except InvalidInput as error:
             raise UpcastFailed(
                 f"The upcast to version {version!r} gave what can't be stored: {error.message}"
@@ -94,9 +95,16 @@ NO_UPCASTERS = Upcasters()
 
 def _called(step: Upcaster, value: object) -> object:
     try:
-        return step.function(value)
+        given = step.function(value)
     except Exception as error:
-        raise UpcastFailed(
-            f"The upcaster from version {step.source!r} to {step.target!r} failed: "
-            f"{type(error).__name__}. Mend it; what is stored stays as it is."
-        ) from error
+        raise _failed(step, f"failed: {type(error).__name__}") from error
+    if given is None:
+        raise _failed(step, "gave null; let it return the state that it changes")
+    return given
+
+
+def _failed(step: Upcaster, how: str) -> UpcastFailed:
+    return UpcastFailed(
+        f"The upcaster from version {step.source!r} to {step.target!r} {how}. Mend it; what is "
+        "stored stays as it is."
+    )

@@ -62,6 +62,13 @@ def test_a_function_that_fails_is_told_by_its_versions(function: Any) -> None:
     assert "secret" not in caught.value.message
 
 
+def test_a_function_that_returns_nothing_is_named_wherever_it_stands_in_its_chain() -> None:
+    slip = Upcaster("1", "2", lambda state: state.update(a=1))
+    for upcasters in ([slip], [slip, Upcaster("2", "3", lambda state: [state])]):
+        with pytest.raises(UpcastFailed, match="from version '1' to '2' gave null"):
+            Upcasters(upcasters).upcast("1", "{}")
+
+
 def test_a_function_gets_a_copy_of_its_own() -> None:
     def spoil(state: Any) -> Any:
         state["a"] += 1
