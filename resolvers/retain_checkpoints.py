@@ -111,25 +111,27 @@ def _retain(write: Write, retention: Retention) -> Retained:
         None if older is None else last_older(s, standing.id, older),
     )
     removed = count_up_to(s, standing.id, last)
-    if removed and not retention.dry_run:
-        anchors.append(_anchor(write, retention, standing.id, last, anchors))
+    if removed:
+        made = _anchor(write, retention, standing.id, last, anchors)
+        if not retention.dry_run:
+            anchors.append((made, cast_anchor(write, standing.id, made)))
     anchor, sealed = anchors[-1] if anchors else (None, None)
     return Retained(write.instant, removed, anchor, sealed)
 
 
 def _anchor(
     write: Write, retention: Retention, number: int, last: int, anchors: list[Signed]
-) -> Signed:
+) -> Anchor:
+    """The anchor for all up to `last`. A dry run makes it, too, so that it refuses the same."""
     s, key = write.snapshot, retention.execution_id
     began = _check_sound(s, number, key, last, anchors)
     gone = stored_checkpoint_of(s, number, key, last)
     if gone is None or gone.link is None:
         raise damaged(key, last)
-    anchor = Anchor(
+    return Anchor(
         s.tenant_id, s.fleet_id, key, last, gone.hash, began, gone.link.committed_at, write.instant,
         retention.by, retention.reason, anchors[-1][1] if anchors else None,
     )  # fmt: skip
-    return anchor, cast_anchor(write, number, anchor)
 
 
 def _check_sound(s: Snapshot, number: int, key: str, last: int, anchors: list[Signed]) -> int:
