@@ -179,7 +179,8 @@ def apply(memory: WorkingMemory, update: Update) -> tuple[WorkingMemory, Written
     """The next version of a memory, whether it fits or not, and what the update wrote.
 
     A hypothesis whose id is known takes the place of that one; dropping one drops what hangs on
-    it. Raises `InvalidInput` for a parent that isn't there and for a circle.
+    it. Raises `InvalidInput` for a parent that isn't there, for a circle, and for what is written
+    below something that the update drops.
     """
     registers = _registers(memory.registers, update)
     after = replace(
@@ -225,7 +226,19 @@ def _hypotheses(before: Sequence[Hypothesis], update: Update) -> tuple[Hypothesi
     dropped = set(update.drop_hypotheses)
     for each in found.values():
         _check_line(found, each)
+    for place, each in enumerate(update.hypotheses):
+        _check_kept(line(found, each), dropped, str(place))
     return tuple(each for each in found.values() if not dropped.intersection(line(found, each)))
+
+
+def _check_kept(ids: Sequence[str], dropped: Collection[str], place: str) -> None:
+    """Raises `InvalidInput` for what is written below something that the same update drops."""
+    above = next((id for id in ids if id in dropped), None)
+    if above is not None:
+        raise InvalidInput(
+            f"It hangs on {above}, which the update drops; give it another parent, or keep that.",
+            path=("input", "hypotheses", place, "parent"),
+        )
 
 
 def _check_line(found: Mapping[str, Hypothesis], start: Hypothesis) -> None:

@@ -156,6 +156,21 @@ def test_what_is_dropped_twice_is_dropped(memory: Memory) -> None:
     assert ([each.id for each in after.hypotheses], after.registers) == (["H"], ())
 
 
+def test_nothing_is_written_below_what_the_same_update_drops(memory: Memory) -> None:
+    update = updating(memory)
+    update(Update(hypotheses=[Hypothesis("h", "root"), Hypothesis("k", "below", "h")]))
+    before = dump(memory.store)
+    new = [Hypothesis("apart", "a"), Hypothesis("new", "b", "k")]
+    for dropped in ("h", "k"):
+        with pytest.raises(InvalidInput, match=f"It hangs on {dropped}, which") as caught:
+            update(Update(hypotheses=new, drop_hypotheses=[dropped]))
+        assert "/".join(caught.value.path) == "input/hypotheses/1/parent"
+    assert dump(memory.store) == before
+    moved = [Hypothesis("k", "alone"), *new]
+    after = update(Update(hypotheses=moved, drop_hypotheses=["h"])).memory
+    assert [each.id for each in after.hypotheses] == ["k", "apart", "new"]
+
+
 NESTED: list[object] = []
 for _ in range(199):
     NESTED = [NESTED]
