@@ -42,7 +42,8 @@ class EpisodesRetired:
     """What a retirement has done, or, on a dry run, would do.
 
     `restored` are episodes that a retired axiom had merged, and that stay; `runs` the cascades
-    from the nodes that said what the episodes say, `fallen` the nodes that these reach.
+    from the nodes that said what the episodes say, `fallen` how many nodes these reach, each
+    counted once however many runs do.
     """
 
     instant: int
@@ -95,17 +96,17 @@ def _check(given: Retirement) -> None:
 def _preview(scope: Scope, s: Snapshot, given: Retirement) -> EpisodesRetired:
     plan = _plan(s, given)
     seeds = Seeds(roots=dict.fromkeys(plan.roots, Validity.INVALID))
-    fallen = len(cascade(scope.store.graph(s), seeds)) if plan.roots else 0
-    return _told(s, given, plan, [], fallen)
+    fallen = cascade(scope.store.graph(s), seeds).nodes if plan.roots else []
+    return _told(s, given, plan, [], len(fallen))
 
 
 def _retire(write: Write, given: Retirement) -> EpisodesRetired:
     plan = _plan(write.snapshot, given)
     retire(write, plan.retired, given.by, given.reason)
     set_states(write, _before_merging(write, plan.restored, given))
-    runs = [_fell(write, root, given.reason) for root in plan.roots]
-    fallen = sum(run.impact_count for run in runs)
-    return _told(write.snapshot, given, plan, runs, fallen)
+    fallen: set[int] = set()
+    runs = [_fell(write, root, given.reason, fallen) for root in plan.roots]
+    return _told(write.snapshot, given, plan, runs, len(fallen))
 
 
 def _before_merging(
@@ -116,8 +117,10 @@ def _before_merging(
     return dict.fromkeys(merged, unknown) | former_states(write.snapshot, merged)
 
 
-def _fell(write: Write, root: int, reason: str) -> RunRecord:
+def _fell(write: Write, root: int, reason: str, fallen: set[int]) -> RunRecord:
+    """Fells a node, and adds to `fallen` what falls: of several runs one may fell it further."""
     verdict = write.cascade(Seeds(roots={root: Validity.INVALID}))
+    fallen.update(verdict.swept())
     return record_run(write, RunOrder(root, Validity.INVALID, reason), verdict)
 
 

@@ -67,6 +67,18 @@ def test_a_dry_run_tells_it_and_does_nothing(
     assert (done.fallen, [each.id for each in done.retired]) == (2, [poisoned["n1"]])
 
 
+def test_a_node_that_two_runs_fell_counts_once(memory: Memory, episodes: Episodes) -> None:
+    """The first leaves it in doubt, the second makes it invalid."""
+    memory.plant("a", "b", "x")
+    memory.link("a DERIVED_FROM x", "b REQUIRES x")
+    ids = [episodes.learn([1], node=ref(key), agent="eve") for key in ("a", "b")]
+    told = episodes.retire(source=Source(agent="eve"), dry_run=True)
+    done = episodes.retire(source=Source(agent="eve"))
+    assert [each.id for each in done.retired] == ids
+    assert [run.impact_count for run in done.runs] == [2, 2]
+    assert (told.fallen, done.fallen) == (3, 3)
+
+
 def test_what_is_retired_already_stays_so(episodes: Episodes, poisoned: dict[str, int]) -> None:
     first = episodes.retire(poisoned["n1"], by="ann")
     again = episodes.retire(poisoned["n1"], poisoned["n1"], by="bob")
