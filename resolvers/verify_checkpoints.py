@@ -104,9 +104,9 @@ def _verify(
 
 
 def _fault_of_row(s: Snapshot, number: int, *begun: int | None) -> Fault | None:
-    """An execution begins in the transaction of its first checkpoint or step."""
+    """An execution begins in the transaction of its first checkpoint or step, so it has one."""
     first = min((each for each in begun if each is not None), default=None)
-    if first is None or when_begun(s, number) == first:
+    if first is not None and when_begun(s, number) == first:
         return None
     return Fault(0, ChainFaultKind.EXECUTION_ALTERED)
 

@@ -10,7 +10,7 @@ from sqlalchemy import Table
 
 from retrograph.resolvers.record_step import Step, record_step
 from retrograph.resolvers.retain_checkpoints import Retention, delete_execution, retain_checkpoints
-from retrograph.rules.chain import Head
+from retrograph.rules.chain import ChainFaultKind, Fault, Head
 from retrograph.rules.checkpoint_errors import CheckpointDamaged
 from retrograph.rules.limits import MAX_ID
 from retrograph.storage.checkpoint_records import StepStatus
@@ -98,6 +98,16 @@ def test_nothing_begins_beside_what_is_said_to_begin_later(run: Execution) -> No
     with pytest.raises(CheckpointDamaged, match="begins in the future"):
         run.commit(0, "again")
     assert replace(run, name="another").commit(0).checkpoint.sequence == 1
+
+
+def test_an_execution_without_anything_is_found(run: Execution) -> None:
+    """Also where no head was kept of it: it began with something."""
+    run.grow(2)
+    for row in rows_of(run, checkpoint):
+        cut(run, checkpoint, row)
+    found = verified(run)
+    assert found is not None
+    assert (found.fault, found.checked) == (Fault(0, ChainFaultKind.EXECUTION_ALTERED), 0)
 
 
 @pytest.mark.parametrize("broken", [1, 2, 3])
