@@ -49,7 +49,8 @@ class Committed:
 def commit_checkpoint(scope: Scope, fleet_id: int, commit: Commit) -> Committed:
     """Commits a state as the next checkpoint of its execution, which begins with its first.
 
-    The same commit with the same token gets what it got before.  Raises `InvalidInput`,
+    The same commit with the same token gets what it got before, though the payload was erased: the
+    hash proves that it is the same.  Raises `InvalidInput`,
     `UnknownSchemaVersion` for a version that could not be loaded again, `TokenReused` for another
     commit with a token, `CheckpointConflict` unless the head is the one expected, and `NotFound`
     for a fleet, or a node that it is based on.
@@ -59,7 +60,7 @@ def commit_checkpoint(scope: Scope, fleet_id: int, commit: Commit) -> Committed:
 
     def job(write: Write) -> Committed:
         standing = find_standing(write.snapshot, commit.execution_id)
-        known = None if standing is None else _known(write.snapshot, standing, commit)
+        known = None if standing is None else _known(write.snapshot, standing, commit, payload)
         if known is not None:
             _check_same(write.snapshot, commit, known, payload)
             return Committed(known, replayed=True)
@@ -119,8 +120,10 @@ def _based_on(place: int) -> FieldPath:
     return (*_INPUT, "basedOn", str(place))
 
 
-def _known(s: Snapshot, standing: Standing, commit: Commit) -> CheckpointRecord | None:
-    return committed_with(s, standing.id, commit.execution_id, commit.idempotency_token)
+def _known(
+    s: Snapshot, standing: Standing, commit: Commit, payload: bytes
+) -> CheckpointRecord | None:
+    return committed_with(s, standing.id, commit.execution_id, commit.idempotency_token, payload)
 
 
 def _check_same(s: Snapshot, commit: Commit, known: CheckpointRecord, payload: bytes) -> None:

@@ -17,6 +17,7 @@ from retrograph.storage.write import Write
 
 _TO = ("input", "toSequence")
 _EXPECTED = ("input", "expectedSequence")
+_TOKEN = ("input", "idempotencyToken")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,8 @@ def rollback_execution(scope: Scope, fleet_id: int, rollback: Rollback) -> Commi
     """Commits the state of an earlier checkpoint again, as it was stored.
 
     The same request with the same token gets what it got before, also when the earlier checkpoint
-    has been removed since.  Raises `InvalidInput`,
-    `NotFound`, `CheckpointRemoved`, `TokenReused`, `CheckpointConflict`.
+    has been removed since, or what it got was erased.  Raises `InvalidInput`, `NotFound`,
+    `CheckpointRemoved` also where both are gone, `TokenReused`, `CheckpointConflict`.
     """
     check_names(executionId=rollback.execution_id, idempotencyToken=rollback.idempotency_token)
     if rollback.to_sequence < 1:
@@ -43,7 +44,7 @@ def rollback_execution(scope: Scope, fleet_id: int, rollback: Rollback) -> Commi
     def job(write: Write) -> Committed:
         s, key = write.snapshot, rollback.execution_id
         standing = require_execution(s, key)
-        known = committed_with(s, standing.id, key, rollback.idempotency_token)
+        known = _known(s, standing, rollback)
         if known is not None:
             _check_same(s, rollback, known)
             return Committed(known, replayed=True)
@@ -76,6 +77,24 @@ def _state(s: Snapshot, rollback: Rollback) -> NewCheckpoint:
             f"The execution has no checkpoint {rollback.to_sequence}; list those it has.", path=_TO
         )
     return _content(old, rollback.idempotency_token)
+
+
+def _known(s: Snapshot, standing: Standing, rollback: Rollback) -> CheckpointRecord | None:
+    """What the token has committed; from the earlier state where its own payload was erased."""
+    key, token = rollback.execution_id, rollback.idempotency_token
+    found = committed_with(s, standing.id, key, token)
+    if found is None or found.payload:
+        return found
+    try:
+        state = _state(s, rollback)
+    except CheckpointRemoved:
+        raise CheckpointRemoved(
+            f"This token committed checkpoint {found.sequence}, whose payload was erased, as was "
+            f"checkpoint {rollback.to_sequence}; load the head, or take a new token for another "
+            "rollback.",
+            path=_TOKEN,
+        ) from None
+    return committed_with(s, standing.id, key, token, state.payload)
 
 
 def _content(record: CheckpointRecord, token: str) -> NewCheckpoint:

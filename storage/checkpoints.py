@@ -13,8 +13,10 @@ import orjson
 from sqlalchemy import Executable, ScalarSelect, and_, bindparam, select
 from sqlalchemy.types import Text
 
+from retrograph.rules.chain import Stored, is_whole
 from retrograph.rules.checkpoint import Link, checkpoint_hash
 from retrograph.rules.checkpoint_errors import CheckpointDamaged, CheckpointRemoved
+from retrograph.rules.errors import FieldPath
 from retrograph.rules.limits import MAX_ID
 from retrograph.storage.aside import aside
 from retrograph.storage.checkpoint_records import CheckpointRecord, NewCheckpoint, Standing
@@ -89,16 +91,24 @@ def checkpoint_at(s: Snapshot, key: str, sequence: int | None = None) -> Checkpo
     return _checked(s, key, rows[0]) if rows else None
 
 
-def committed_with(s: Snapshot, execution: int, key: str, token: str) -> CheckpointRecord | None:
-    """The checkpoint of an execution, called `key`, that was committed with a token."""
+def committed_with(
+    s: Snapshot, execution: int, key: str, token: str, payload: bytes = b""
+) -> CheckpointRecord | None:
+    """The checkpoint of an execution, called `key`, that was committed with a token.
+
+    One whose payload was erased has it again if it is the one given, as its hash proves; else it is
+    told with an empty payload.
+    """
     rows = fetch(s, _with_token, execution=execution, token=token)
-    return _checked(s, key, rows[0]) if rows else None
+    if not rows or rows[0][_ERASURE] is None:
+        return _checked(s, key, rows[0]) if rows else None
+    return _proven(s, key, rows[0], payload)
 
 
 def committed_by_then(s: Snapshot, key: str, token: str) -> CheckpointRecord | None:
     """The same of the execution called `key` at the instant, if it was committed by then."""
     rows = fetch(s, _with_token_then, key=key, token=token)
-    return _checked(s, key, rows[0]) if rows else None
+    return _checked(s, key, rows[0], ("idempotencyToken",)) if rows else None
 
 
 def checkpoints_then(
@@ -150,12 +160,28 @@ def link_of(s: Snapshot, key: str, row: Sequence[Any]) -> tuple[Link, str]:
     ), stored  # fmt: skip
 
 
-def _checked(s: Snapshot, key: str, row: Sequence[Any]) -> CheckpointRecord:
+def _proven(s: Snapshot, key: str, row: Sequence[Any], payload: bytes) -> CheckpointRecord:
+    """An erased checkpoint, with the payload if it had this one."""
+    try:
+        left, made = link_of(s, key, row)
+        whole = left._replace(payload=payload)
+        if checkpoint_hash(whole) == made:
+            return _record(s, whole, made)
+        if is_whole(Stored(left.sequence, made, left, row[_ERASURE])):
+            return _record(s, left, made)
+    except ValueError as error:
+        raise damaged(key, row[0]) from error
+    raise damaged(key, row[0])
+
+
+def _checked(
+    s: Snapshot, key: str, row: Sequence[Any], path: FieldPath = ("sequence",)
+) -> CheckpointRecord:
     if row[_ERASURE] is not None:
         raise CheckpointRemoved(
             f"The payload of checkpoint {row[0]} of the execution {key!r} was erased; ask for a "
             "later one.",
-            path=("sequence",),
+            path=path,
         )
     try:
         link, stored = link_of(s, key, row)

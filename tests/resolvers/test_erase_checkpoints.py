@@ -17,7 +17,12 @@ from retrograph.resolvers.rollback_execution import Rollback, rollback_execution
 from retrograph.resolvers.scope import Scope
 from retrograph.resolvers.verify_checkpoints import verify_checkpoints
 from retrograph.rules.chain import Head
-from retrograph.rules.checkpoint_errors import CheckpointRemoved, StepKeyReused
+from retrograph.rules.checkpoint_errors import (
+    CheckpointDamaged,
+    CheckpointRemoved,
+    StepKeyReused,
+    TokenReused,
+)
 from retrograph.rules.errors import InvalidInput, NotFound
 from retrograph.storage.checkpoint_records import StepRecord, StepStatus
 from retrograph.storage.filters import StepFilter
@@ -60,16 +65,51 @@ def test_what_is_erased_is_gone_and_the_chain_holds(run: Execution) -> None:
             run.get(2, at)
     with pytest.raises(CheckpointRemoved):
         run.head(made[1].committed_at)
-    with pytest.raises(CheckpointRemoved):
+    with pytest.raises(CheckpointRemoved) as asked:
         get_committed(run.scope, run.fleet, run.name, "token 2")
+    assert asked.value.path == ("idempotencyToken",)
     with pytest.raises(CheckpointRemoved):
         rollback_execution(run.scope, run.fleet, Rollback(run.name, 2, "back"))
-    with pytest.raises(CheckpointRemoved):
-        run.commit(1, payload={"text": SECRET})
     assert run.head(before) is None
     assert run.commit(4).checkpoint.sequence == 5
     own = [each for each in check_upcasts(run.scope) if each.fleet_id == run.fleet]
     assert [each.sequence for each in own] == [1, 4, 5]
+
+
+def test_a_commit_that_comes_again_is_answered_though_its_payload_was_erased(
+    run: Execution,
+) -> None:
+    made = run.grow(3, payload={"text": SECRET})
+    erase(run, 2)
+    again = run.commit(1, payload={"text": SECRET})
+    assert (again.replayed, again.checkpoint._replace(as_of=0)) == (True, made[1]._replace(as_of=0))
+    for other in ({"payload": {"text": "other"}}, {"payload": {"text": SECRET}, "state_node": "x"}):
+        with pytest.raises(TokenReused, match="committed checkpoint 2") as reused:
+            run.commit(1, **other)
+        assert reused.value.path == ("input", "idempotencyToken")
+    (row,) = [row for row in rows_of(run, checkpoint) if row["sequence"] == 2]
+    assert bytes(row["payload"]) == b""
+    put(run, checkpoint, {"state_node": "y"}, row)
+    with pytest.raises(CheckpointDamaged):
+        run.commit(1, payload={"text": SECRET})
+
+
+def test_a_rollback_that_comes_again_is_answered_as_far_as_its_state_is_left(
+    run: Execution,
+) -> None:
+    run.grow(2)
+    asked = Rollback(run.name, 1, "back")
+    made = rollback_execution(run.scope, run.fleet, asked).checkpoint
+    run.commit(3)
+    erase(run, 3)
+    again = rollback_execution(run.scope, run.fleet, asked)
+    assert (again.replayed, again.checkpoint._replace(as_of=0)) == (True, made._replace(as_of=0))
+    with pytest.raises(TokenReused):
+        rollback_execution(run.scope, run.fleet, replace(asked, to_sequence=2))
+    erase(run, 1)
+    with pytest.raises(CheckpointRemoved, match="new token") as gone:
+        rollback_execution(run.scope, run.fleet, asked)
+    assert gone.value.path == ("input", "idempotencyToken")
 
 
 def test_the_head_stays(run: Execution) -> None:
