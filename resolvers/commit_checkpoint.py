@@ -165,7 +165,9 @@ def _check_head(commit: Commit, standing: Standing | None) -> None:
             commit.execution_id, head.sequence, path=(*_INPUT, "expectedSequence")
         )
     if commit.expected_hash is not None and commit.expected_hash != head.hash:
-        raise CheckpointConflict(commit.execution_id, head.sequence, path=(*_INPUT, "expectedHash"))
+        raise CheckpointConflict(
+            commit.execution_id, head.sequence, other=True, path=(*_INPUT, "expectedHash")
+        )
 
 
 def _ids_of(s: Snapshot, refs: Sequence[NodeRef]) -> tuple[int, ...]:

@@ -8,8 +8,8 @@ from typing import Any
 
 from retrograph.resolvers.outcomes import FleetRewound, RowsRewound
 from retrograph.resolvers.scope import Scope
-from retrograph.rules.errors import InstantInFuture, InvalidInput
-from retrograph.rules.instant import format_instant
+from retrograph.rules.errors import InvalidInput
+from retrograph.rules.instant import format_instant, in_future
 from retrograph.rules.limits import check_text
 from retrograph.storage.open_work import all_open
 from retrograph.storage.records import EventType
@@ -104,10 +104,7 @@ def _detail(request: Rewind, done: FleetRewound) -> dict[str, Any]:
 
 def _check_instant(scope: Scope, s: Snapshot, to: int, clock: int) -> None:
     if to > clock and to > (now := scope.store.now()):
-        raise InstantInFuture(
-            f"That instant is in the future; it is {format_instant(now)} now.",
-            path=("input", "to"),
-        )
+        raise in_future(now, field=("input", "to"))
     if to < s.began:
         raise InvalidInput(
             f"The fleet's history begins at {format_instant(s.began)}; give no earlier instant.",

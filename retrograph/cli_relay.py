@@ -15,6 +15,7 @@ from retrograph.cli_options import Instant, open_scope, takes_settings
 from retrograph.relaying import Relaying, polling
 from retrograph.resolvers.relay import Relay, Sink
 from retrograph.rules.errors import ConfigurationError, StorageError
+from retrograph.rules.instant import in_future
 from retrograph.schema.webhook import Webhook
 from retrograph.settings import Settings, trace_exporter
 from retrograph.storage.redis_stream import RedisStreams
@@ -55,6 +56,8 @@ def relay(settings: Settings, once: bool, since: int | None, name: str | None) -
     if name is not None and not 0 < len(name) <= MAX_NAME:
         raise ConfigurationError(f"--name must have 1 to {MAX_NAME} characters.")
     with traced(trace_exporter()), open_scope(settings) as scope:
+        if since is not None and since > (now := scope.store.now()):
+            raise in_future(now, field=("since",))
         relaying = Relay(scope.store, _name(kind, target, name), sink, since or 0)
         if once:
             _relay_once(relaying)

@@ -115,8 +115,8 @@ def _too_large() -> Refused:
 def _parsed(text: bytes | str, name: str) -> object:
     try:
         return read_json(text)
-    except NotJson:
-        raise Refused(400, f"The {name} is no JSON in UTF-8.") from None
+    except NotJson as error:
+        raise Refused(400, f"The {name} is {error}.") from None
 
 
 def _object(body: object) -> dict[str, Any]:

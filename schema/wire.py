@@ -12,9 +12,11 @@ from retrograph.rules.canonical_json import MAX_NESTING
 MAX_LEVELS = 2 * MAX_NESTING
 """Levels of a request: what reads it further recurses, and must not run out of stack."""
 
+_NONE, _TOO_DEEP = "no JSON in UTF-8", f"nested deeper than {MAX_LEVELS} levels; flatten it"
+
 
 class NotJson(ValueError):
-    """The text is no JSON, or is nested deeper than `MAX_LEVELS`."""
+    """The text is no JSON, or is nested deeper than `MAX_LEVELS`; its words say which it is."""
 
 
 def read_json(data: bytes | str) -> object:
@@ -25,7 +27,7 @@ def read_json(data: bytes | str) -> object:
     """
     value = _parsed(data)
     if _opened(data) > MAX_LEVELS and _is_deep(value):
-        raise NotJson
+        raise NotJson(_TOO_DEEP)
     return value
 
 
@@ -38,8 +40,10 @@ def _parsed(data: bytes | str) -> object:
         # By itself the library would take bytes of UTF-16 and UTF-32, too.
         text = data if isinstance(data, str) else data.decode()
         return json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        raise NotJson from None
+    except RecursionError:
+        raise NotJson(_TOO_DEEP) from None
+    except ValueError:
+        raise NotJson(_NONE) from None
 
 
 def _opened(data: bytes | str) -> int:

@@ -22,11 +22,10 @@ from retrograph.rules.errors import (
     BeyondRetention,
     ConfigurationError,
     DatabaseUnavailable,
-    InstantInFuture,
     NotFound,
 )
 from retrograph.rules.graph import Graph
-from retrograph.rules.instant import format_instant
+from retrograph.rules.instant import format_instant, in_future
 from retrograph.rules.tokens import TokenCounter, estimate_tokens
 from retrograph.storage.clock import Clock, system_clock
 from retrograph.storage.domain_indexes import DEFAULT_BYTES, DomainIndexes
@@ -363,9 +362,7 @@ class Store:
     def _check_instant(self, at: int, clock: int, began: int) -> None:
         now, kept = self.now(), self._profile.history_kept
         if at > clock and at > now:
-            raise InstantInFuture(
-                f"That instant is in the future; it is {format_instant(now)} now.", path=("asOf",)
-            )
+            raise in_future(now, field=("asOf",))
         # Before its history there was nothing, and since its last write nothing has ended.
         if kept is not None and began <= at < min(clock, now - kept):
             raise BeyondRetention(

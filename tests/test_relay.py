@@ -23,6 +23,7 @@ from retrograph.cli_commands import commands
 from retrograph.resolvers import relay as relay_module
 from retrograph.resolvers.relay import Relay
 from retrograph.resolvers.scope import Role, Scope
+from retrograph.rules.instant import SECOND, format_instant
 from retrograph.rules.stream_errors import DeliveryFailed
 from retrograph.schema.webhook import Webhook
 from retrograph.storage.store import open_store
@@ -237,6 +238,14 @@ def test_what_cannot_be_is_refused(database: str, words: list[str], why: str) ->
     assert exit_code == 1
     assert said.startswith("error: [CONFIGURATION]")
     assert why in said
+
+
+def test_it_leaves_out_nothing_that_has_not_come_yet(database: str) -> None:
+    with filled(database, 1) as memory:
+        later = format_instant(memory.scope.store.now() + 3_600 * SECOND)
+    exit_code, said = run_once(database, "http://127.0.0.1:9/", "--since", later)
+    assert (exit_code, said.count("\n")) == (1, 1)
+    assert said.startswith("error: [INSTANT_IN_FUTURE] That instant is in the future")
 
 
 def test_relays_are_listed_and_forgotten(database: str) -> None:

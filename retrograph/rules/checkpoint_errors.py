@@ -24,21 +24,37 @@ class UnknownSchemaVersion(InvalidInput):
 
 
 class CheckpointConflict(RetrographError):
-    """The execution's head isn't the one that the commit goes on from; `head` is its sequence."""
+    """The execution's head isn't the one that the commit goes on from; `head` is its sequence.
+
+    With `other`, it is the expected one by its sequence and another by its hash.
+    """
 
     code = "CHECKPOINT_CONFLICT"
 
-    def __init__(self, execution_id: str, head: int, *, path: FieldPath = ()) -> None:
-        super().__init__(
-            f"The head of the execution is checkpoint {head} now. Load it, decide again, and "
-            "commit with its sequence as expectedSequence."
-            if head
-            else "The execution has no checkpoint yet; commit its first with expectedSequence 0 "
-            "and no expectedHash.",
-            path=path,
-        )
+    def __init__(
+        self, execution_id: str, head: int, *, other: bool = False, path: FieldPath = ()
+    ) -> None:
+        super().__init__(_told_head(head, other=other), path=path)
         self.execution_id = execution_id
         self.head = head
+
+
+def _told_head(head: int, *, other: bool) -> str:
+    if not head:
+        return (
+            "The execution has no checkpoint yet; commit its first with expectedSequence 0 and no "
+            "expectedHash."
+        )
+    if other:
+        return (
+            f"The head is checkpoint {head}, as expected, but its hash isn't expectedHash: the "
+            "chain is another one than you know. Load the head, decide again, and commit with its "
+            "hash as expectedHash."
+        )
+    return (
+        f"The head of the execution is checkpoint {head} now. Load it, decide again, and commit "
+        "with its sequence as expectedSequence."
+    )
 
 
 class TokenReused(RetrographError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-from retrograph.rules.errors import FieldPath, InvalidInput
+from retrograph.rules.errors import FieldPath, InstantInFuture, InvalidInput
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = EPOCH.replace(tzinfo=None)
@@ -43,6 +43,13 @@ _MISTAKES = (
         "names a leap second; use second 59 or the next 00.",
     ),
 )
+
+
+def in_future(now: int, *, field: FieldPath) -> InstantInFuture:
+    """The error for an instant that has not come yet."""
+    return InstantInFuture(
+        f"That instant is in the future; it is {format_instant(now)} now.", path=field
+    )
 
 
 def parse_instant(text: str, *, field: FieldPath = ()) -> int:

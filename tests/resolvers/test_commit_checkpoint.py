@@ -103,8 +103,9 @@ def test_a_first_commit_expects_nothing(run: Execution) -> None:
 
 
 def test_the_hash_of_the_head_can_be_expected_too(run: Execution, unchanged: None) -> None:
-    with pytest.raises(CheckpointConflict) as caught:
+    with pytest.raises(CheckpointConflict, match="its hash as expectedHash") as caught:
         run.commit(2, expected_hash="0" * 64)
+    assert "expectedSequence" not in caught.value.message
     assert caught.value.path == ("input", "expectedHash")
 
 
