@@ -37,13 +37,14 @@ class Hypothesis:
 @strawberry.type(description="A value under a name; names that differ in case only are one.")
 class MemoryRegister:
     name: str = strawberry.field(description="Its name, as it was last written.")
-    value: JSON = strawberry.field(description="Its value.")
+    value: JSON | None = strawberry.field(description="Its value; one may be null.")
     pinned: bool = strawberry.field(description="Whether it is kept whatever the budget.")
 
     @classmethod
     def of(cls, held: working_memory.Register) -> MemoryRegister:
         """A register as the rules know it."""
-        return cls(name=held.name, value=JSON(canonical_json(held.value)), pinned=held.pinned)
+        value = None if held.value is None else JSON(canonical_json(held.value))
+        return cls(name=held.name, value=value, pinned=held.pinned)
 
 
 @strawberry.type(description="What a tool answered.")

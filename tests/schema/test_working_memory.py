@@ -80,6 +80,18 @@ def test_a_pin_alone_leaves_the_value(served: Served) -> None:
     assert now["registers"] == [{"name": "iban", "value": "DE123", "pinned": True}]
 
 
+def test_null_is_a_value_that_the_schema_promises(served: Served) -> None:
+    """Written as null it is null, over another value, too; a client's types allow for it."""
+    update(served, registers=[{"name": "left", "value": 7}])
+    update(served, registers=[{"name": "left", "value": None}])
+    now = served.ask(READ).data["workingMemory"]
+    assert now["registers"] == [{"name": "left", "value": None, "pinned": False}]
+    asked = '{ __type(name: "MemoryRegister") { fields { name type { kind } } } }'
+    fields = served.ask(asked).data["__type"]["fields"]
+    kinds = {each["name"]: each["type"]["kind"] for each in fields}
+    assert kinds == {"name": "NON_NULL", "pinned": "NON_NULL", "value": "SCALAR"}
+
+
 @pytest.mark.parametrize(
     ("given", "answer"),
     [
