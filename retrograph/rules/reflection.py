@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, ValidationError
 
 from retrograph.rules.errors import FieldPath, InvalidInput, PromotionRefused
 from retrograph.rules.names import check_name
@@ -16,6 +17,10 @@ MAX_REFLECTION_BYTES = 65_536
 """Of a reflection's canonical JSON."""
 MAX_METADATA_BYTES = 16_384
 DEFAULT_VERSION = "1"
+_TOLD = 5
+"""Faults of a reflection that a refusal tells; it counts the others."""
+_SHOWN = 80
+"""Characters of a member's name that a refusal repeats."""
 
 _SAID = {"type": "string", "minLength": 1, "maxLength": 20_000, "pattern": r"\S"}
 _SCHEMAS: Mapping[str, Mapping[str, Any]] = {
@@ -77,23 +82,44 @@ def check_version(version: str, field: FieldPath = ("input", "schemaVersion")) -
     return version
 
 
-def fault_of(reflection: object, version: str) -> str | None:
-    """The first place where a reflection breaks the schema of its version, or None."""
-    validator = Draft202012Validator(_SCHEMAS[version])
-    faults = sorted(validator.iter_errors(reflection), key=lambda each: list(map(str, each.path)))
-    if not faults:
-        return None
-    place = "/".join(map(str, faults[0].path)) or "the reflection"
-    return f"{place}: {_WORDS.get(str(faults[0].validator), 'is not as its schema asks')}"
+def faults_of(reflection: object, version: str) -> list[str]:
+    """Where a reflection breaks the schema of its version: each a part of a sentence about it.
+
+    First what it is itself, lacks, or has too much, then one fault of each member, by name.
+    """
+    errors = list(Draft202012Validator(_SCHEMAS[version]).iter_errors(reflection))
+    whole = {part: None for each in errors if not each.path for part in _of_the_whole(each)}
+    members: dict[str, str] = {}
+    for each in errors:
+        if each.path:
+            fault = _WORDS.get(str(each.validator), "is not as its schema asks")
+            members.setdefault("/".join(map(str, each.path)), fault)
+    return [*whole, *(f"its {place} {fault}" for place, fault in sorted(members.items()))]
+
+
+def _of_the_whole(error: ValidationError) -> list[str]:
+    rule: Any = error.validator_value
+    given: Any = error.instance
+    schema: Any = error.schema
+    if error.validator == "required":
+        return [f"it lacks {name}" for name in rule if name not in given]
+    if error.validator == "additionalProperties":
+        extra = sorted(given.keys() - schema["properties"].keys())
+        return [f"it has a member {_quoted(name)} that its schema doesn't know" for name in extra]
+    return ["it is no object"]
+
+
+def _quoted(name: str) -> str:
+    cut = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+    return json.dumps(cut, ensure_ascii=False)
 
 
 _WORDS = {
-    "required": "lacks one of trigger, resolution and context",
-    "type": "is of another type than its schema asks",
-    "additionalProperties": "has members that its schema doesn't know",
-    "maxLength": "is too long",
+    "type": "is no text",
+    "maxLength": "is longer than 20,000 characters",
     "minLength": "is empty",
     "pattern": "holds nothing but white space",
+    "anyOf": "is neither an object nor a text of 1 to 20,000 characters that isn't blank",
 }
 
 
@@ -110,9 +136,12 @@ def check_promotion(status: EpisodeStatus, reflection: object, version: str, pro
             "Its task did not succeed; let a person sign it off, or leave it.",
             path=("input", "terminalStatus"),
         )
-    fault = fault_of(reflection, version)
-    if fault is not None:
+    faults = faults_of(reflection, version)
+    if faults:
+        told = "; ".join(faults[:_TOLD])
+        more = f"; and {len(faults) - _TOLD} more" if len(faults) > _TOLD else ""
         raise PromotionRefused(
-            f"{fault}. Store the episode again with a reflection that its schema allows.",
+            f"The reflection is not as its schema says: {told}{more}. "
+            "Store the episode again with a reflection that its schema allows.",
             path=("input", "id"),
         )
