@@ -41,11 +41,14 @@ class Erased:
 def erase_checkpoints(scope: Scope, fleet_id: int, erasing: Erasing) -> Erased:
     """Erases payloads and results for good; hashes stay, so that chain and ledger still verify.
 
-    What isn't there, or has been erased, is passed over.  The head always stays.  Raises
-    `InvalidInput`, `NotFound` for an unknown execution, and `CheckpointDamaged`.
+    What retention took, or has been erased, is passed over, and so are steps without a result.  The
+    head always stays.  Raises `InvalidInput`, also where nothing is named, `NotFound` for an
+    unknown execution or step, and `CheckpointDamaged`.
     """
     check_names(executionId=erasing.execution_id, by=erasing.by)
     check_text(erasing.reason, ("input", "reason"))
+    if not erasing.sequences and not erasing.step_keys:
+        raise InvalidInput("Name what goes: sequences, stepKeys, or both.", path=_SEQUENCES)
     for field, given in ((_SEQUENCES, erasing.sequences), (_STEP_KEYS, erasing.step_keys)):
         if given:
             check_batch(len(given), MAX_BATCH, field=field)
@@ -70,6 +73,7 @@ def _erase(write: Write, erasing: Erasing) -> Erased:
             erase_payload(write, standing.id, row, erasure)
             count += 1
     steps = sum(
-        erase_result(write, standing.id, name, key, erasure) for key in set(erasing.step_keys)
+        erase_result(write, standing.id, name, key, erasure, path=(*_STEP_KEYS, str(place)))
+        for place, key in enumerate(erasing.step_keys)
     )
     return Erased(write.instant, count, steps)

@@ -10,6 +10,7 @@ from sqlalchemy.types import Text
 
 from retrograph.rules.chain import Stored, is_whole, left_of
 from retrograph.rules.erasure import Erasure, erasure_text
+from retrograph.rules.errors import FieldPath, NotFound
 from retrograph.storage.chains import chain_rows
 from retrograph.storage.checkpoints import damaged
 from retrograph.storage.has_key import has_key
@@ -40,15 +41,19 @@ def erase_payload(write: Write, execution: int, row: Stored, erasure: Erasure) -
     _erase(write, checkpoint, here, {"erasure": text, "codec": int(Codec.PLAIN), "payload": b""})
 
 
-def erase_result(write: Write, execution: int, name: str, key: str, erasure: Erasure) -> bool:
+def erase_result(
+    write: Write, execution: int, name: str, key: str, erasure: Erasure, *, path: FieldPath
+) -> bool:
     """Erases the result of a step of an execution, called `name`; False where it has none.
 
-    Raises `CheckpointDamaged`.
+    Raises `NotFound`, by the path of the key, and `CheckpointDamaged`.
     """
     s = write.snapshot
     rows = fetch(s, _step, execution=execution, key=key)
     if not rows:
-        return False
+        raise NotFound(
+            f"The execution {name!r} has no step {key!r}; list those it has by steps.", path=path
+        )
     row = StepRow(*rows[0])
     if not is_sound(entries_of(s, name, row)):
         raise damaged_step(name, key)

@@ -140,7 +140,7 @@ def test_results_are_erased_and_the_ledger_holds(run: Execution) -> None:
     tell(run, "pay", StepStatus.STARTED)
     paid = tell(run, "pay", StepStatus.SUCCEEDED, {"card": SECRET})
     tell(run, "ship", StepStatus.FAILED, [1])
-    done = erase(run, steps=("pay", "ship", "begun", "none"))
+    done = erase(run, steps=("pay", "ship", "begun", "pay"))
     assert (done.checkpoints, done.steps) == (0, 2)
     assert erase(run, steps=("pay",)).steps == 0
     found = verify_checkpoints(run.scope, run.fleet, run.name).ledger
@@ -180,6 +180,15 @@ def test_bad_requests_are_refused(run: Execution) -> None:
     with pytest.raises(NotFound):
         erase(run, 1)
     run.grow(2)
+    with pytest.raises(InvalidInput, match="Name what goes") as nothing:
+        erase(run)
+    assert nothing.value.path == ("input", "sequences")
+    tell(run, "pay", StepStatus.SUCCEEDED, 1)
+    with pytest.raises(NotFound, match="no step 'none'") as unknown:
+        erase(run, 1, steps=("pay", "none"))
+    assert unknown.value.path == ("input", "stepKeys", "1")
+    done = erase(run, 1, steps=("pay",))
+    assert (done.checkpoints, done.steps) == (1, 1)
     for bad in ({"by": ""}, {"reason": ""}, {"step_keys": [""]}, {"sequences": [1] * 1_001}):
         with pytest.raises(InvalidInput):
             erase(run, **bad)

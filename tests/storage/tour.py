@@ -194,7 +194,7 @@ def _remember(run: Execution) -> None:
         record_step(scope, fleet, Step(run.name, "pay", status))
     rollback_execution(scope, fleet, Rollback(run.name, 2, "back"))
     retain_checkpoints(scope, fleet, Retention(run.name, "me", "old", 2, scope.clock(fleet)))
-    erase_checkpoints(scope, fleet, Erasing(run.name, "me", "asked to", [4], ["pay", "none"]))
+    erase_checkpoints(scope, fleet, Erasing(run.name, "me", "asked to", [4], ["pay"]))
     assert list(retain_fleet(scope, fleet, RetentionRule(1, 10**15))) == []
     with suppress(CheckpointRemoved):
         run.get(1)
