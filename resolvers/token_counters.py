@@ -19,7 +19,7 @@ def find_counter(name: str) -> TokenCounter:
         import tiktoken  # noqa: PLC0415 (an extra)
     except ImportError:
         raise ConfigurationError(
-            f"To count tokens by {name}, install retrograph[tokens]; or count by `{ESTIMATE}`.",
+            f"To count tokens by {name}, install the extra tokens; or count by `{ESTIMATE}`.",
             path=("tokens",),
         ) from None
     try:

@@ -48,7 +48,7 @@ def _provider(exporter: str) -> TracerProvider | None:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
     except ImportError:
         _log.warning(
-            "OTEL_* variables ask for traces; install retrograph[otel], or unset them. "
+            "OTEL_* variables ask for traces; install the extra otel, or unset them. "
             "Nothing is traced."
         )
         return None

@@ -1,4 +1,4 @@
-"""A thin, typed client of the API: `pip install 'retrograph[client]'`.
+"""A thin, typed client of the API: `pip install '.[client]'` in a checkout.
 
     from retrograph.client import Client, jobs
 
@@ -22,7 +22,7 @@ try:
     import httpx  # noqa: F401  (to say first what is missing)
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(
-        "The client needs httpx. Install it: pip install 'retrograph[client]'", name="httpx"
+        "The client needs httpx. Install it by pip install '.[client]' in a checkout.", name="httpx"
     ) from missing
 
 from retrograph.client import executions, jobs, work

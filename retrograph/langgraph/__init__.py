@@ -1,4 +1,4 @@
-"""LangGraph's threads as executions: `pip install 'retrograph[langgraph]'`.
+"""LangGraph's threads as executions: `pip install '.[langgraph]'` in a checkout.
 
     from retrograph.client import Client
     from retrograph.langgraph import RetrographSaver
@@ -17,7 +17,8 @@ try:
     import langgraph.checkpoint.base  # noqa: F401  (to say first what is missing)
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(
-        "The saver needs langgraph-checkpoint. Install it: pip install 'retrograph[langgraph]'",
+        "The saver needs langgraph-checkpoint. Install it by pip install '.[langgraph]' in a "
+        "checkout.",
         name=missing.name,
     ) from missing
 

@@ -18,8 +18,8 @@ INSTALLED = ("ODBC Driver 18 for SQL Server", "ODBC Driver 17 for SQL Server", "
 """Names under which drivers are registered, the best first."""
 MISSING = (
     "No ODBC driver for SQL Server is installed. Install Microsoft's by pip install "
-    "'retrograph[mssql]' or as msodbcsql18, or FreeTDS as tdsodbc; another is named by ?driver=… "
-    "at the end of the database's URL."
+    "'.[mssql]' in a checkout or as msodbcsql18, or FreeTDS as tdsodbc; another is named by "
+    "?driver=… at the end of the database's URL."
 )
 _FLAVOURS = {"rhel": "rhel", "fedora": "rhel", "centos": "rhel", "suse": "suse", "opensuse": "suse"}
 """The folder of each family of Linux; all others get the one of Debian."""

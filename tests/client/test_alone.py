@@ -42,4 +42,4 @@ def test_it_loads_nothing_of_the_server() -> None:
 
 
 def test_it_says_how_to_install_what_it_lacks() -> None:
-    assert "pip install 'retrograph[client]'" in run(WITHOUT).stderr
+    assert "pip install '.[client]'" in run(WITHOUT).stderr

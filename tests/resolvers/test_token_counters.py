@@ -53,5 +53,5 @@ def test_an_unknown_encoding_is_refused() -> None:
 
 def test_a_missing_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tiktoken", None)
-    with pytest.raises(ConfigurationError, match=r"install retrograph\[tokens\]"):
+    with pytest.raises(ConfigurationError, match=r"install the extra tokens"):
         find_counter("o200k_base")

@@ -50,8 +50,8 @@ def wrapped(state: str, number: int, said: str = "Something (7) went wrong.") ->
         ("08004", 17809, DatabaseUnavailable, "no connection left"),
         ("42000", 13535, ClockBehind, "clock of the server at db.example"),
         ("42000", 3952, SchemaTooOld, "retrograph migrate"),
-        ("IM002", 0, DriverMissing, "retrograph[mssql]"),
-        ("01000", 0, DriverMissing, "retrograph[mssql]"),
+        ("IM002", 0, DriverMissing, "'.[mssql]'"),
+        ("01000", 0, DriverMissing, "'.[mssql]'"),
     ],
 )
 def test_a_failure_that_a_caller_can_act_on(

@@ -76,7 +76,7 @@ REFUSALS = [
     ("HYT00", 0, DatabaseUnavailable, "start it, or check host and port"),
     ("28000", 18456, AccessDenied, "check the user's name and password"),
     ("42000", 4060, DatabaseUnavailable, "create it first"),
-    ("01000", 0, DriverMissing, "retrograph[mssql]"),
+    ("01000", 0, DriverMissing, "'.[mssql]'"),
 ]
 
 
