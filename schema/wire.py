@@ -71,7 +71,7 @@ def embedded(text: object) -> orjson.Fragment:
     """JSON that is text already, as `write_json` puts it into a response."""
     if not isinstance(text, str):
         raise TypeError(f"JSON is kept as text, not as {type(text).__name__}")
-    return orjson.Fragment(text)
+    return orjson.Fragment(str(text))  # of a subclass orjson takes nothing
 
 
 def write_json(value: object) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrograph.schema.wire import MAX_LEVELS, NotJson, read_json
+from retrograph.schema.wire import MAX_LEVELS, NotJson, embedded, read_json, write_json
 
 
 @pytest.mark.parametrize(("begin", "end"), [("[", "]"), ('{"a":', "}")])
@@ -22,3 +22,8 @@ def test_what_is_nested_too_deeply_is_refused(begin: str, end: str, core: str) -
 
 def test_what_is_wide_is_not_deep() -> None:
     assert read_json("[" + "[]," * 10_000 + "{}]") == [*([[]] * 10_000), {}]
+
+
+def test_json_in_a_text_of_another_type_is_embedded_as_well() -> None:
+    text = type("Word", (str,), {})('{"a":1}')
+    assert write_json({"doc": embedded(text)}) == b'{"doc":{"a":1}}'
