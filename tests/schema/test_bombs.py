@@ -17,7 +17,7 @@ from tests.schema.bombs import DOCUMENTS, FIELDS, FRAGMENTS, NODES, VARIABLES
 from tests.schema.serving import Served, serving
 
 ROUNDS = 9
-AT_MOST = 15
+AT_MOST = 12
 """Times the CPU of the least that can be asked: a document of 500 fields is parsed first."""
 FOR_THE_BEST_KNOWN = 10
 BOMBS: dict[str, tuple[str, Any]] = {
